@@ -1,0 +1,58 @@
+PYTHON ?= python3.11
+
+BIN := .venv/bin
+STAMP := .venv/stamp
+
+# What XLA compiles is kept next to the packages that compiled it. The workers of xdist share it, so it must be locked,
+# which JAX does once a maximal size is set.
+export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
+export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
+export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
+# Do not ask the network for a newer pyright.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := .venv
+.PHONY: .venv demo lint test format constraints clean
+
+.venv: $(STAMP)
+
+# Without its stamp an environment is unfinished: make it anew.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo 'sporadic needs Python 3.11, which "$(PYTHON)" is not: install it, or use `make PYTHON=...`.' >&2; exit 1; }
+	@test -e $@ || $(PYTHON) -m venv --clear .venv
+	@rm -f $@
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
+		--editable '.[plot]' --group test --group lint
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/sporadic demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Newest releases that fit pyproject.toml, tried in an environment of their own, become the pins.
+constraints:
+	rm -rf build/pins
+	$(PYTHON) -m venv build/pins
+	build/pins/bin/python -m pip install --quiet --upgrade pip
+	build/pins/bin/python -m pip install --quiet hatchling editables --editable '.[plot]' --group test --group lint
+	build/pins/bin/python -m pip freeze --all --exclude-editable --exclude setuptools > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf build/pins
+
+clean:
+	rm -rf build dist sporadic-demo .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+from sporadic.panel import Panel

@@ -1,0 +1,61 @@
+"""GRU-ODE: the continuous-time GRU (paper, section 2.1 and appendix A)."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from sporadic.dynamics.base import AbstractRelaxation, with_input
+
+_xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+
+
+class Bilinear(eqx.Module):
+    """A low-rank bilinear term C (A h ⊙ B h): lets a field multiply components of its state (paper, appendix I.1.2)."""
+
+    a: Float[Array, "rank hidden"]
+    b: Float[Array, "rank hidden"]
+    c: Float[Array, "hidden rank"]
+
+    def __init__(self, hidden_size: int, rank: int, *, key: PRNGKeyArray):
+        a, b, c = jr.split(key, 3)
+        self.a, self.b = _xavier(a, (rank, hidden_size)), _xavier(b, (rank, hidden_size))
+        self.c = _xavier(c, (hidden_size, rank))
+
+    def __call__(self, h: Float[Array, " hidden"]) -> Float[Array, " hidden"]:
+        return self.c @ ((self.a @ h) * (self.b @ h))
+
+
+class GRUODE(AbstractRelaxation):
+    """dh/dt = (1 − z) ⊙ (g − h), with reset gate r and update gate z, both computed by one matrix product."""
+
+    gates: Float[Array, "two_hidden hidden"]  # U_r over U_z
+    candidate: Float[Array, "hidden hidden"]  # U_h
+    gates_bias: Float[Array, " two_hidden"]
+    candidate_bias: Float[Array, " hidden"]
+    gates_input: Float[Array, "two_hidden inputs"] | None
+    candidate_input: Float[Array, "hidden inputs"] | None
+    bilinear: Bilinear | None
+
+    def __init__(self, hidden_size: int, input_size: int = 0, *, bilinear_rank: int = 0, key: PRNGKeyArray):
+        keys = jr.split(key, 7)
+        r, z, g, wr, wz, wg = (
+            _xavier(k, (hidden_size, size)) if size else None
+            for k, size in zip(keys[:6], [hidden_size] * 3 + [input_size] * 3, strict=True)
+        )
+        self.gates, self.candidate = jnp.concatenate([r, z]), g
+        self.gates_bias, self.candidate_bias = jnp.full(2 * hidden_size, 0.05), jnp.full(hidden_size, 0.05)
+        self.gates_input = jnp.concatenate([wr, wz]) if input_size else None
+        self.candidate_input = wg
+        self.bilinear = Bilinear(hidden_size, bilinear_rank, key=keys[6]) if bilinear_rank else None
+
+    def relaxation(
+        self, h: Float[Array, " hidden"], x: Float[Array, " inputs"]
+    ) -> tuple[Float[Array, " hidden"], Float[Array, " hidden"]]:
+        gates = jax.nn.sigmoid(self.gates @ h + with_input(self.gates_input, x) + self.gates_bias)
+        r, z = jnp.split(gates, 2)
+        pull = self.candidate @ (r * h) + with_input(self.candidate_input, x) + self.candidate_bias
+        if self.bilinear is not None:
+            pull = pull + self.bilinear(h)
+        return 1 - z, jnp.tanh(pull)

@@ -1,0 +1,279 @@
+"""A Panel as own-time event arrays: what a model sees.
+
+`Events` and `Queries` are pytrees of one series (or, with a leading axis, of a batch). `EventTable` and `QueryTable` hold
+all series of a panel on the host, ragged, and pad batches out of them to a few bucket lengths.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from sporadic.panel import Panel, ragged_rows
+from sporadic.paths import Paths, Stepping, cut_paths, ragged_searchsorted
+from sporadic.scaling import Scaling
+from sporadic.timeaxis import Native
+
+
+class Span(eqx.Module):
+    """A stretch of time over which controls hold still. Times are in model units."""
+
+    gap: Float[Array, " *n"]
+    held: Float[Array, "*n controls"]
+    phase: Float[Array, "*n periods"]  # of the calendar, at the end of the span
+    pulse: Float[Array, "*n boluses"]  # given at the start of the span
+
+
+class Events(eqx.Module):
+    """A series' events in its own time: a span, and what was observed at its end (often nothing, after a split).
+
+    `first` and `last` are the events at which the time point of this event begins and ends; they differ only where
+    variables observed together are fed one after the other.
+    """
+
+    span: Span
+    control: Float[Array, "*n controls"]
+    value: Float[Array, "*n variables"]  # scaled; 0 where not observed
+    mask: Bool[Array, "*n variables"]
+    first: Int[Array, " *n"]
+    last: Int[Array, " *n"]
+
+
+class Queries(eqx.Module):
+    """Times at which a belief is wanted: the state to start from (0 is h(0), k is after event k) and the path from it."""
+
+    start: Int[Array, " *n"]
+    path: Span  # with one more axis: the spans of a path; padded ones have no length
+    control: Float[Array, "*n controls"]
+    phase: Float[Array, "*n periods"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the host must know of a model to lay out events for it."""
+
+    stepping: Stepping = Stepping()
+    one_at_a_time: bool = False  # variables observed together become successive events
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Scaled spans of many paths, ragged."""
+
+    gap: np.ndarray
+    held: np.ndarray
+    phase: np.ndarray
+    pulse: np.ndarray
+
+    def pad(self, rows: np.ndarray, filled: np.ndarray) -> Span:
+        """The spans at `rows` where `filled`, spans of no length elsewhere."""
+        at = np.where(filled, rows, 0)
+        return Span(*(_gather(a, at, filled) for a in (self.gap, self.held, self.phase, self.pulse)))
+
+
+def _gather(table: np.ndarray, at: np.ndarray, filled: np.ndarray) -> np.ndarray:
+    if not len(table):
+        return np.zeros(at.shape + table.shape[1:], dtype=table.dtype)
+    return table[at] * filled.reshape(filled.shape + (1,) * (table.ndim - 1)).astype(table.dtype)
+
+
+def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.ndarray]:
+    """The spans of `paths` and the control levels at their ends, in the model's order and scale."""
+    levels = [panel.controls.levels.index(name) for name in scaling.levels]
+    boluses = [panel.controls.boluses.index(name) for name in scaling.boluses]
+    spans = _Spans(
+        gap=paths.gap.astype(np.float32),
+        held=(paths.held[:, levels] / scaling.level_size).astype(np.float32),
+        phase=scaling.phase(paths.end).astype(np.float32),
+        pulse=(paths.pulse[:, boluses] / scaling.bolus_size).astype(np.float32),
+    )
+    return spans, (paths.control[:, levels] / scaling.level_size).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """All events of a panel. `offsets` are per series; `value_event` says at which event a value was observed."""
+
+    offsets: np.ndarray
+    spans: _Spans
+    control: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    value_offsets: np.ndarray
+    value_event: np.ndarray  # counted within the series
+    value_variable: np.ndarray
+    value: np.ndarray
+    point_state: np.ndarray  # per time point of the panel: the state after it, counted within the series from 1
+    static: np.ndarray
+    n_variables: int
+
+    @classmethod
+    def of(cls, panel: Panel, scaling: Scaling, layout: Layout) -> "EventTable":
+        scaling.check(panel)
+        series = panel.series_of_point
+        origin, _ = panel.origin
+        is_first = np.arange(len(series)) == panel.offsets[series]
+        previous = np.roll(panel.times, 1)
+        start = np.where(is_first, origin[series], previous) if len(series) else panel.times
+        paths = cut_paths(series, start, panel.times, origin=origin[series], unit=scaling.time_unit,
+                          changes=panel.controls.changes(len(panel)), stepping=layout.stepping)  # fmt: skip
+        spans, control = _scaled(paths, scaling, panel)
+
+        # Events of a time point: the spans of its path, the last of which carries what was observed; or, one at a time,
+        # a further event of no length for each further value.
+        n_values = np.diff(panel.starts)
+        n_spans = np.diff(paths.offsets)
+        extra = n_values - 1 if layout.one_at_a_time else np.zeros_like(n_values)
+        n_events = n_spans + extra
+        ends = np.cumsum(n_events)
+        offsets = np.concatenate([[0], ends])[panel.offsets]
+        base = offsets[series]  # where the series of a point begins
+        arrival = ends - extra - 1  # the event at which a time point is reached
+        point = np.repeat(np.arange(len(series)), n_events)
+        place = np.arange(len(point)) - np.repeat(ends - n_events, n_events)
+        is_span = place < n_spans[point]
+        row = paths.offsets[point] + np.minimum(place, n_spans[point] - 1)
+
+        at = arrival[panel.point_of_value]
+        if layout.one_at_a_time:
+            at = at + np.arange(len(at)) - panel.starts[panel.point_of_value]
+        carries = np.zeros(len(point), dtype=bool)
+        carries[at] = True
+        own = np.arange(len(point)) - base[point]
+        variable = np.array([scaling.variables.index(name) for name in panel.variables], dtype=np.int64)[panel.variable]
+        return cls(
+            offsets=offsets,
+            spans=_Spans(
+                gap=spans.gap[row] * is_span,
+                held=spans.held[row],
+                phase=spans.phase[row],
+                pulse=spans.pulse[row] * is_span[:, None],
+            ),
+            control=control[point],
+            first=np.where(carries, (arrival - base)[point], own),
+            last=np.where(carries, (ends - 1 - base)[point], own),
+            value_offsets=panel.starts[panel.offsets],
+            value_event=at - base[panel.point_of_value],
+            value_variable=variable,
+            value=((panel.value - scaling.location[variable]) / scaling.scale[variable]).astype(np.float32),
+            point_state=ends - base,
+            static=scaling.encode_static(panel),
+            n_variables=len(scaling.variables),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    def batch(self, series: np.ndarray, *, length: int | None = None) -> tuple[Events, np.ndarray]:
+        """Events and covariates of some series, padded at the end; position −1 stands for a series with no events."""
+        present = series >= 0
+        series = np.where(present, series, 0)
+        counts = np.where(present, self.lengths[series], 0)
+        length = bucket(int(counts.max(initial=1))) if length is None else length
+        filled = np.arange(length) < counts[:, None]
+        rows = self.offsets[series][:, None] + np.arange(length)
+        own = np.broadcast_to(np.arange(length), filled.shape)
+        at = np.where(filled, rows, 0)
+        value = np.zeros((len(series), length, self.n_variables), dtype=np.float32)
+        mask = np.zeros(value.shape, dtype=bool)
+        observed = ragged_rows(self.value_offsets, series[present])
+        owner = np.repeat(np.flatnonzero(present), np.diff(self.value_offsets)[series[present]])
+        place = (owner, self.value_event[observed], self.value_variable[observed])
+        value[place], mask[place] = self.value[observed], True
+        events = Events(
+            span=self.spans.pad(rows, filled),
+            control=_gather(self.control, at, filled),
+            value=value,
+            mask=mask,
+            first=np.where(filled, _gather(self.first, at, filled), own).astype(np.int32),
+            last=np.where(filled, _gather(self.last, at, filled), own).astype(np.int32),
+        )
+        return events, self.static[series] * present[:, None].astype(np.float32)
+
+
+@dataclass(frozen=True)
+class QueryTable:
+    """Queries of all series of a panel, ordered by series (`offsets`); each owns a path (`path_offsets`)."""
+
+    offsets: np.ndarray
+    start: np.ndarray
+    path_offsets: np.ndarray
+    spans: _Spans
+    control: np.ndarray
+    phase: np.ndarray
+
+    @classmethod
+    def of(cls, panel: Panel, table: EventTable, series: np.ndarray, times: Native, scaling: Scaling, layout: Layout
+           ) -> "QueryTable":  # fmt: skip
+        """Queries at `times` of `series` (sorted), each from the last observation strictly before it, or from h(0).
+
+        A query before the origin, or of a series that has none, is asked of h(0) itself.
+        """
+        origin, known = panel.origin
+        point = ragged_searchsorted(panel.offsets, panel.times, series, times, "left") - 1
+        seen = point >= panel.offsets[series]
+        last = panel.times[point] if len(panel.times) else times
+        start = np.where(seen, last, np.where(known[series], np.minimum(origin[series], times), times))
+        paths = cut_paths(series, start, times, origin=origin[series], unit=scaling.time_unit,
+                          changes=panel.controls.changes(len(panel)), stepping=layout.stepping)  # fmt: skip
+        spans, control = _scaled(paths, scaling, panel)
+        return cls(
+            offsets=np.searchsorted(series, np.arange(len(panel) + 1)),
+            start=np.where(seen, table.point_state[point], 0) if len(panel.times) else np.zeros(len(times), dtype=np.int64),
+            path_offsets=paths.offsets,
+            spans=spans,
+            control=control,
+            phase=scaling.phase(times).astype(np.float32),
+        )
+
+    def batch(self, series: np.ndarray) -> tuple[Queries, np.ndarray]:
+        """The queries of some series, padded, and a mask of the real ones."""
+        present = series >= 0
+        series = np.where(present, series, 0)
+        counts = np.where(present, np.diff(self.offsets)[series], 0)
+        width = bucket(int(counts.max(initial=1)), smallest=1)
+        filled = np.arange(width) < counts[:, None]
+        rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
+        n_spans = np.where(filled, np.diff(self.path_offsets)[rows] if len(self.start) else 0, 0)
+        depth = bucket(int(n_spans.max(initial=1)), smallest=1)
+        on_path = np.arange(depth) < n_spans[..., None]
+        first_span = self.path_offsets[:-1][rows] if len(self.start) else rows
+        queries = Queries(
+            start=_gather(self.start, rows, filled).astype(np.int32),
+            path=self.spans.pad(first_span[..., None] + np.arange(depth), on_path),
+            control=_gather(self.control, rows, filled),
+            phase=_gather(self.phase, rows, filled),
+        )
+        return queries, filled
+
+
+def bucket(length: int, *, smallest: int = 8) -> int:
+    """The next of a few lengths, four to an octave, so that few shapes are compiled and little is padded."""
+    if length <= smallest:
+        return smallest
+    octave = 2 ** int(np.floor(np.log2(length)))
+    quarter = max(octave // 4, 1)
+    return -(-length // quarter) * quarter
+
+
+def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
+    """Positions of series in batches of one size, padded with −1; series of like length share a batch.
+
+    With `rng`, shuffled: the order depends on its state alone, never on threads or workers.
+    """
+    n = len(lengths)
+    order = np.argsort(lengths, kind="stable") if rng is None else rng.permutation(n)
+    if rng is not None:
+        window = 16 * batch_size
+        sorted_windows = [w[np.argsort(lengths[w], kind="stable")] for w in np.split(order, np.arange(window, n, window))]
+        order = np.concatenate(sorted_windows) if sorted_windows else order
+    size = min(batch_size, max(n, 1))
+    order = np.append(order, np.full(-n % size, -1))
+    groups = order.reshape(-1, size)
+    yield from groups if rng is None else rng.permutation(groups)

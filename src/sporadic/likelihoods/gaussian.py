@@ -1,0 +1,46 @@
+"""The Gaussian family: mean and log-variance, with a noise variance for what is observed."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jaxtyping import Array, Float
+
+from sporadic.errors import OptionError
+from sporadic.likelihoods.base import AbstractFamily
+
+
+class Gaussian(AbstractFamily):
+    """Raw parameters are (mean, log-variance) in standardised units; `noise` is σ_obs in the same units."""
+
+    n_raw: ClassVar[int] = 2
+    n_features: ClassVar[int] = 4
+    noise: float = eqx.field(static=True, default=0.01)
+
+    def __check_init__(self) -> None:
+        if not self.noise > 0:
+            raise OptionError(f"The observation noise must be positive; got {self.noise}.")
+
+    def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Normal:
+        mean, log_variance = raw[..., 0], raw[..., 1]
+        return dist.Normal(mean, jnp.exp(log_variance / 2))
+
+    def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
+        mean, log_variance = raw[..., 0], raw[..., 1]
+        error = (value - mean) * jnp.exp(-log_variance / 2)
+        return jnp.stack([value, mean, log_variance, error], axis=-1)
+
+    def bayes(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        mean, log_variance = raw[..., 0], raw[..., 1]
+        trust = jnp.exp(log_variance) / (jnp.exp(log_variance) + self.noise**2)
+        return jnp.stack([mean + trust * (value - mean), jnp.log(trust * self.noise**2)], axis=-1)
+
+    def kl(self, raw: Float[Array, "*n raw"], other: Float[Array, "*n raw"]) -> Float[Array, " *n"]:
+        excess = raw[..., 1] - other[..., 1]
+        shift = (raw[..., 0] - other[..., 0]) ** 2 * jnp.exp(-other[..., 1])
+        return (jnp.exp(excess) + shift - 1 - excess) / 2
+
+    def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        observed = jnp.stack([value, jnp.full_like(value, 2 * jnp.log(self.noise))], axis=-1)
+        return self.kl(raw, observed)

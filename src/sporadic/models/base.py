@@ -1,0 +1,107 @@
+"""What a model is, and the filter: Algorithm 1 of the paper, for one series. `jax.vmap` makes the batch."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from sporadic.events import Events, Layout, Queries, Span
+from sporadic.flows.base import Calendar
+from sporadic.likelihoods.base import AbstractFamily
+from sporadic.objective import Objective, Terms
+
+State = Any  # a pytree of arrays; for GRU-ODE-Bayes, the vector h
+
+
+class AbstractModel(eqx.Module):
+    """Learns from the events of a series, and forecasts it at any later times."""
+
+    family: eqx.AbstractVar[AbstractFamily]
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How the host should lay out events for this model."""
+
+    @abstractmethod
+    def loss(self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None) -> Terms:
+        """The training loss of one series; `key` switches dropout on."""
+
+    @abstractmethod
+    def forecast(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, "queries variables raw"]:
+        """The belief at each query, given the events up to the one it starts from."""
+
+
+class Filtered(NamedTuple):
+    """The belief just before each event, and the states: `states[0]` is the initial one, `states[k]` follows event k."""
+
+    prior: Float[Array, "events variables raw"]
+    states: State
+
+
+class AbstractFilter(AbstractModel):
+    """A model that carries a state from event to event: flow, observe, update."""
+
+    calendar: eqx.AbstractVar[Calendar]
+
+    @abstractmethod
+    def initial(self, static: Float[Array, " static"]) -> State:
+        """The state at the origin of time."""
+
+    @abstractmethod
+    def flow(self, state: State, span: Span) -> State:
+        """The state at the end of a span in which nothing is observed."""
+
+    @abstractmethod
+    def observe(
+        self, state: State, context: Float[Array, " context"], *, key: PRNGKeyArray | None = None
+    ) -> Float[Array, "variables raw"]:
+        """The belief about every variable, as raw parameters of its family."""
+
+    @abstractmethod
+    def update(self, state: State, prior: Float[Array, "variables raw"], event: Events, context: Float[Array, " context"]) -> State:
+        """The state after an observation."""
+
+    def step(self, state: State, event: Events, key: PRNGKeyArray | None = None) -> tuple[State, Float[Array, "variables raw"]]:
+        """Through one event: the state after it, and the belief just before it."""
+        state = self.flow(state, event.span)
+        context = self.calendar.context(event.control, event.span.phase)
+        prior = self.observe(state, context, key=key)
+        updated = self.update(state, prior, event, context)
+        observed = jnp.any(event.mask)
+        return jax.tree.map(lambda new, old: jnp.where(observed, new, old), updated, state), prior
+
+    def filter(self, events: Events, static: Float[Array, " static"], *, state: State = None, key: PRNGKeyArray | None = None) -> Filtered:
+        """Through all events of a series, from the initial state or from one carried on."""
+
+        def body(state: State, event_and_key: tuple[Events, PRNGKeyArray | None]):
+            state, prior = self.step(state, *event_and_key)
+            return state, (prior, state)
+
+        start = self.initial(static) if state is None else state
+        keys = None if key is None else jr.split(key, events.value.shape[0])
+        _, (prior, after) = jax.lax.scan(jax.checkpoint(body), start, (events, keys))
+        return Filtered(prior, jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, after))
+
+    def loss(self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None) -> Terms:
+        key, key_post = (None, None) if key is None else jr.split(key)
+        prior, states = self.filter(events, static, key=key)
+        context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
+        keys = None if key_post is None else jr.split(key_post, events.value.shape[0])
+        after = jax.tree.map(lambda s: s[1:][events.last], states)
+        post = jax.vmap(lambda s, c, k: self.observe(s, c, key=k))(after, context, keys)
+        return objective.terms(self.family, prior[events.first], post, events.value, events.mask)
+
+    def forecast(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, "queries variables raw"]:
+        states = self.filter(events, static).states
+
+        def ask(query: Queries) -> Float[Array, "variables raw"]:
+            state = jax.tree.map(lambda s: s[query.start], states)
+            state, _ = jax.lax.scan(lambda s, span: (self.flow(s, span), None), state, query.path)
+            return self.observe(state, self.calendar.context(query.control, query.phase))
+
+        return jax.vmap(ask)(queries)

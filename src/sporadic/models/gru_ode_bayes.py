@@ -1,0 +1,193 @@
+"""GRU-ODE-Bayes and its family: one composition of parts, six recipes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
+from sporadic.errors import OptionError, one_of
+from sporadic.events import Events, Layout, Span
+from sporadic.flows import AbstractFlow, Calendar, DiffEq, Input, make_flow
+from sporadic.likelihoods import AbstractFamily, Gaussian
+from sporadic.models.base import AbstractFilter
+from sporadic.scaling import Dimensions
+from sporadic.updates import UPDATES, AbstractUpdate
+
+DYNAMICS = {"gru-ode": GRUODE, "minimal-gru-ode": MinimalGRUODE}
+_xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+
+
+def linear(in_size: int, out_size: int, *, key: PRNGKeyArray) -> eqx.nn.Linear:
+    """A linear layer initialised as the authors do: Xavier-uniform weights, biases of 0.05."""
+    layer = eqx.nn.Linear(in_size, out_size, key=key)
+    weights = (_xavier(key, (out_size, in_size)), jnp.full(out_size, 0.05))
+    return eqx.tree_at(lambda each: (each.weight, each.bias), layer, weights)
+
+
+class Initial(eqx.Module):
+    """h(0) = tanh(MLP(covariates)), or tanh of a learned vector where there are none."""
+
+    hidden: eqx.nn.Linear | None
+    out: eqx.nn.Linear | Float[Array, " hidden"]
+
+    def __init__(self, static_size: int, hidden_size: int, *, key: PRNGKeyArray):
+        first, second = jr.split(key)
+        self.hidden = linear(static_size, hidden_size, key=first) if static_size else None
+        self.out = linear(hidden_size, hidden_size, key=second) if static_size else jnp.zeros(hidden_size)
+
+    def __call__(self, static: Float[Array, " static"]) -> Float[Array, " hidden"]:
+        if self.hidden is None:
+            return jnp.tanh(self.out)
+        return jnp.tanh(self.out(jax.nn.relu(self.hidden(static))))
+
+
+class ObservationModel(eqx.Module):
+    """f_obs (paper, appendix E): a perceptron with one hidden layer, and dropout there.
+
+    The context (controls and calendar) enters the hidden layer and, straight, the output.
+    """
+
+    hidden: eqx.nn.Linear
+    out: eqx.nn.Linear
+    skip: Float[Array, "out context"] | None
+    dropout: eqx.nn.Dropout
+    shape: tuple[int, int] = eqx.field(static=True)
+
+    def __init__(self, hidden_size: int, width: int, shape: tuple[int, int], *, context_size: int, dropout: float, key: PRNGKeyArray):
+        first, second = jr.split(key)
+        self.shape = shape
+        self.hidden = linear(hidden_size + context_size, width, key=first)
+        self.out = linear(width, shape[0] * shape[1], key=second)
+        self.skip = jnp.zeros((shape[0] * shape[1], context_size)) if context_size else None
+        self.dropout = eqx.nn.Dropout(dropout)
+
+    def __call__(
+        self, h: Float[Array, " hidden"], context: Float[Array, " context"], *, key: PRNGKeyArray | None = None
+    ) -> Float[Array, "variables raw"]:
+        features = jax.nn.relu(self.hidden(jnp.concatenate([h, context])))
+        raw = self.out(self.dropout(features, key=key, inference=key is None))
+        if self.skip is not None:
+            raw = raw + self.skip @ context
+        return raw.reshape(self.shape)
+
+
+class GRUODEBayes(AbstractFilter):
+    """A state that flows between observations and jumps at them."""
+
+    family: AbstractFamily
+    calendar: Calendar
+    h0: Initial
+    ode: AbstractFlow
+    f_obs: ObservationModel
+    bayes: AbstractUpdate
+    dose: eqx.nn.GRUCell | None  # how a bolus makes the state jump
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(stepping=self.ode.stepping, one_at_a_time=self.bayes.one_at_a_time)
+
+    def initial(self, static: Float[Array, " static"]) -> Float[Array, " hidden"]:
+        return self.h0(static)
+
+    def flow(self, state: Float[Array, " hidden"], span: Span) -> Float[Array, " hidden"]:
+        if self.dose is not None:
+            state = jnp.where(jnp.any(span.pulse != 0), self.dose(span.pulse, state), state)
+        return self.ode(state, span.gap, Input(span, self.calendar))
+
+    def observe(
+        self, state: Float[Array, " hidden"], context: Float[Array, " context"], *, key: PRNGKeyArray | None = None
+    ) -> Float[Array, "variables raw"]:
+        return self.f_obs(state, context, key=key)
+
+    def update(
+        self, state: Float[Array, " hidden"], prior: Float[Array, "variables raw"], event: Events, context: Float[Array, " context"]
+    ) -> Float[Array, " hidden"]:
+        return self.bayes(state, prior, event.value, event.mask, context)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The parts of one model of the family, by name."""
+
+    dynamics: str = "gru-ode"
+    flow: str = "exponential"
+    update: str = "gru-bayes"
+
+    def build(
+        self,
+        dimensions: Dimensions,
+        *,
+        hidden_size: int = 50,
+        obs_size: int = 25,
+        prep_size: int = 10,
+        dropout: float = 0.0,
+        family: AbstractFamily | None = None,
+        dynamics: str | AbstractDynamics | Callable[..., AbstractDynamics] | None = None,
+        flow: str | AbstractFlow | diffrax.AbstractSolver | Callable[..., AbstractFlow] | None = None,
+        flow_options: dict[str, Any] | None = None,
+        update: str | AbstractUpdate | Callable[..., AbstractUpdate] | None = None,
+        key: PRNGKeyArray,
+    ) -> GRUODEBayes:
+        """The model for data of these dimensions; a part may be a name, a module, or a class to be built here.
+
+        A class of dynamics is called with (hidden_size, input_size, key=), of a flow with (dynamics, **flow_options), of
+        an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
+        """
+        for name, size in {"hidden_size": hidden_size, "obs_size": obs_size, "prep_size": prep_size}.items():
+            if size < 1:
+                raise OptionError(f"{name} must be at least 1; got {size}.")
+        if not 0 <= dropout < 1:
+            raise OptionError(f"dropout must lie in [0, 1); got {dropout}.")
+        family = Gaussian() if family is None else family
+        keys = jr.split(key, 5)
+        field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
+        sizes = (family, dimensions.variables, hidden_size)
+        return GRUODEBayes(
+            family=family,
+            calendar=Calendar.of(dimensions),
+            h0=Initial(dimensions.static, hidden_size, key=keys[1]),
+            ode=_flow(flow or self.flow, field, flow_options or {}),
+            f_obs=ObservationModel(hidden_size, obs_size, (dimensions.variables, family.n_raw), context_size=dimensions.context,
+                                   dropout=dropout, key=keys[2]),
+            bayes=_update(update or self.update, sizes, {"prep_size": prep_size, "context_size": dimensions.context, "key": keys[3]}),
+            dose=eqx.nn.GRUCell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
+        )  # fmt: skip
+
+
+def _dynamics(given: Any, hidden_size: int, input_size: int, key: PRNGKeyArray) -> AbstractDynamics:
+    if isinstance(given, AbstractDynamics):
+        return given
+    make = DYNAMICS[one_of("dynamics", given, tuple(DYNAMICS))] if isinstance(given, str) else given
+    return make(hidden_size, input_size, key=key)
+
+
+def _flow(given: Any, dynamics: AbstractDynamics, options: dict[str, Any]) -> AbstractFlow:
+    if isinstance(given, AbstractFlow):
+        return given
+    if isinstance(given, diffrax.AbstractSolver):
+        return DiffEq(dynamics, given, **options)
+    return make_flow(given, dynamics, **options) if isinstance(given, str) else given(dynamics, **options)
+
+
+def _update(given: Any, sizes: tuple[AbstractFamily, int, int], options: dict[str, Any]) -> AbstractUpdate:
+    if isinstance(given, AbstractUpdate):
+        return given
+    make = UPDATES[one_of("update", given, tuple(UPDATES))] if isinstance(given, str) else given
+    return make(*sizes, **options)
+
+
+RECIPES = {
+    "gru-ode-bayes": Recipe(),
+    "gru-ode-bayes-minimal": Recipe(dynamics="minimal-gru-ode"),
+    "gru-ode-bayes-seq": Recipe(update="sequential"),
+    "gru-ode-bayes-seq-minimal": Recipe(dynamics="minimal-gru-ode", update="sequential"),
+    "gru-ode-bayes-mlp": Recipe(update="mlp"),
+    "gru-discretized-bayes": Recipe(flow="discrete"),
+}

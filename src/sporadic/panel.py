@@ -1,0 +1,297 @@
+"""Panel: what a user brings, checked once, in columns.
+
+Layout: series own time points (`offsets` into `times`), time points own observations (`starts` into `variable` and
+`value`); everything is sorted by series, time, variable. No row is ever visited by a Python loop.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from sporadic.assembly import Options, assemble_long, assemble_wide
+from sporadic.controls import Controls, from_table
+from sporadic.describe import Description, describe_panel
+from sporadic.errors import DataError, OptionError, QueryError
+from sporadic.timeaxis import Native, TimeAxis
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Panel:
+    """A set of series, sampled irregularly in time and across variables. Make one with `from_long` or `from_wide`."""
+
+    index: pd.Index
+    variables: tuple[str, ...]
+    axis: TimeAxis
+    offsets: np.ndarray
+    times: Native
+    starts: np.ndarray
+    variable: np.ndarray
+    value: np.ndarray
+    controls: Controls
+    static: pd.DataFrame
+    given_origin: Native | None  # None: each series starts at its first event
+    given_end: Native | None  # None: follow-up ends at the last time point
+    time_scale: str | float  # native time units in one model time unit
+    columns: Mapping[str, str]
+    backend: nw.Implementation
+    truth: Any = None
+
+    # -- making one ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_long(cls, frame: Any, *, id: str = "id", time: str = "time", variable: str = "variable", value: str = "value",
+                  variables: Sequence[str] | None = None, static: Any = None, controls: Any = None, origin: Any = "first",
+                  end: Any = None, time_scale: Any = "auto", duplicates: str | Mapping[str, str] = "error",
+                  absent: str = "error") -> "Panel":  # fmt: skip
+        """One row per observation: id, time, variable, value. An empty value says that nothing was observed.
+
+        **Arguments:**
+
+        - `static`: a table with one row per id, or names of columns of this one.
+        - `controls`: names of columns of this table, as a list or `{name: kind}`, or a table with columns start,
+          control, value and optionally end and kind ("hold", "rate", "bolus").
+        - `origin`: where time starts for each series: "first" (its first event), a time, or a static column.
+        - `end`: end of follow-up, a time or a static column; by default the last time point.
+        - `time_scale`: the length of one model time unit, or "auto".
+        - `duplicates`: what to do when one (id, time, variable) occurs more than once: "error", "mean", "sum",
+          "first", "last", or a rule per variable.
+        - `absent`: "error" or "fill", for ids that the static or control table lacks.
+        """
+        options = Options(static, controls, origin, end, time_scale, duplicates, absent)
+        return cls._sound(assemble_long(frame, id, time, variable, value, variables, options))
+
+    @classmethod
+    def from_wide(cls, frame: Any, *, id: str = "id", time: str = "time", variables: Sequence[str] | None = None,
+                  static: Any = None, controls: Any = None, origin: Any = "first", end: Any = None,
+                  time_scale: Any = "auto", duplicates: str | Mapping[str, str] = "error",
+                  absent: str = "error") -> "Panel":  # fmt: skip
+        """One row per time point, one column per variable; NaN or empty = not observed. Arguments as in `from_long`.
+
+        Without `variables`, every column that is not the id, the time, a covariate or a control is one.
+        """
+        options = Options(static, controls, origin, end, time_scale, duplicates, absent)
+        return cls._sound(assemble_wide(frame, id, time, variables, options))
+
+    @classmethod
+    def _sound(cls, assembled: tuple[dict[str, Any], list[DataError]]) -> "Panel":
+        fields, problems = assembled
+        if problems:
+            raise problems[0]
+        return cls(**fields)
+
+    # -- asking it -------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __repr__(self) -> str:
+        return (
+            f"Panel({len(self):,} series, {len(self.variables)} variables, {len(self.times):,} time points, "
+            f"{len(self.value):,} observations)"
+        )
+
+    @property
+    def ids(self) -> np.ndarray:
+        return self.index.to_numpy()
+
+    @property
+    def series_of_point(self) -> np.ndarray:
+        """For each time point, the position of its series."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def point_of_value(self) -> np.ndarray:
+        """For each observation, the position of its time point."""
+        return np.repeat(np.arange(len(self.times)), np.diff(self.starts))
+
+    @property
+    def origin(self) -> tuple[Native, np.ndarray]:
+        """Where h(0) sits, per series, and a mask of the series that have an origin at all (an event, or a given one)."""
+        if self.given_origin is not None:
+            return self.given_origin, np.ones(len(self), dtype=bool)
+        known = np.diff(self.offsets) > 0
+        first = np.zeros(len(self), dtype=self.times.dtype)
+        first[known] = self.times[self.offsets[:-1][known]]
+        order = np.lexsort((self.controls.start, self.controls.series))
+        owners, places = np.unique(self.controls.series[order], return_index=True)
+        start = self.controls.start[order][places]
+        first = first.astype(np.result_type(first, start))
+        first[owners] = np.where(known[owners], np.minimum(first[owners], start), start)
+        known[owners] = True
+        return first, known
+
+    @property
+    def end(self) -> tuple[Native, np.ndarray]:
+        """End of follow-up per series (default: its last time point), and a mask of the series that have one."""
+        if self.given_end is not None:
+            return self.given_end, np.ones(len(self), dtype=bool)
+        known = np.diff(self.offsets) > 0
+        last = np.zeros(len(self), dtype=self.times.dtype)
+        last[known] = self.times[self.offsets[1:][known] - 1]
+        return last, known
+
+    def describe(self) -> Description:
+        """The shape of the data: counts, gaps, missingness, outliers, suspected units."""
+        return describe_panel(self)
+
+    def positions(self, ids: Any) -> np.ndarray:
+        """Where the series of these ids stand in the panel."""
+        wanted = pd.Index(ids)
+        positions = self.index.get_indexer(wanted)
+        if (positions < 0).any():
+            unknown = wanted[positions < 0]
+            raise QueryError(f"The panel has no series with id {unknown[0]!r} ({len(unknown)} unknown ids).")
+        return positions
+
+    def native_times(self, times: Any, *, relative: bool = False) -> Native:
+        """One native time per series, from one time or {id: time}; with `relative`, durations from each origin."""
+        if isinstance(times, Mapping):
+            lacking = self.index.difference(pd.Index(list(times)), sort=False)
+            if len(lacking):
+                raise QueryError(f"No time was given for id {lacking[0]!r} ({len(lacking)} ids lack one).")
+            given = [times[id] for id in self.index]
+        else:
+            given = [times] * len(self)
+        if not relative:
+            return self.axis.parse(pd.Series(given))
+        origin, known = self.origin
+        spans = {value: self.axis.duration(value) for value in set(given)}
+        return np.where(known, origin, 0) + np.array([spans[value] for value in given])
+
+    # -- selecting -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> "Panel":
+        """Some series: a slice or a mask by position, otherwise one id or several."""
+        if isinstance(key, slice):
+            return self._take_series(np.arange(len(self))[key])
+        if isinstance(key, np.ndarray) and key.dtype == bool:
+            return self._take_series(np.flatnonzero(key))
+        return self._take_series(self.positions([key] if np.isscalar(key) or isinstance(key, tuple) else key))
+
+    def until(self, time: Any, *, relative: bool = False) -> "Panel":
+        """What was known at a time: later observations are gone; series, covariates and planned controls stay.
+
+        `time` is one time or {id: time}, in the time column's own scale, or with `relative` a duration from the origin.
+        """
+        return self._until(self.native_times(time, relative=relative))
+
+    def split(self, cutoff: Any, next_k: int = 3, *, relative: bool = False) -> tuple["Panel", "Panel"]:
+        """The forecasting protocol: what is known at the cutoff, and the first `next_k` time points after it.
+
+        Only series with a time point on each side of the cutoff are kept, the same ones in both panels.
+        """
+        if next_k < 1:
+            raise OptionError(f"next_k must be at least 1; got {next_k}.")
+        limit = self.native_times(cutoff, relative=relative)
+        owner = self.series_of_point
+        known = self.times <= limit[owner]
+        n_known = np.bincount(owner[known], minlength=len(self))
+        since = np.arange(len(self.times)) - self.offsets[owner] - n_known[owner]
+        kept = np.flatnonzero((n_known > 0) & (n_known < np.diff(self.offsets)))
+        target = self._take_points((since >= 0) & (since < next_k))
+        return self._until(limit)._take_series(kept), target._take_series(kept)
+
+    def _until(self, limit: Native) -> "Panel":
+        end, has_end = self.end
+        known = self._take_points(self.times <= limit[self.series_of_point])
+        return replace(known, given_end=np.where(has_end, np.minimum(end, limit), limit))
+
+    def _take_points(self, keep: np.ndarray) -> "Panel":
+        """The time points selected by a mask; every series stays, emptied or not."""
+        counts = np.bincount(self.series_of_point[keep], minlength=len(self))
+        values = keep[self.point_of_value]
+        return replace(
+            self,
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            times=self.times[keep],
+            starts=np.concatenate([[0], np.cumsum(np.diff(self.starts)[keep])]),
+            variable=self.variable[values],
+            value=self.value[values],
+        )
+
+    def _take_series(self, positions: np.ndarray) -> "Panel":
+        points = ragged_rows(self.offsets, positions)
+        values = ragged_rows(self.starts, points)
+        return replace(
+            self,
+            index=self.index[positions],
+            offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[positions])]),
+            times=self.times[points],
+            starts=np.concatenate([[0], np.cumsum(np.diff(self.starts)[points])]),
+            variable=self.variable[values],
+            value=self.value[values],
+            controls=self.controls.select(positions, len(self)),
+            static=self.static.iloc[positions].reset_index(drop=True),
+            given_origin=None if self.given_origin is None else self.given_origin[positions],
+            given_end=None if self.given_end is None else self.given_end[positions],
+        )
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def with_controls(self, table: Any) -> "Panel":
+        """The same panel with more control records of the kinds it has, such as a plan for the future."""
+        problems: list[DataError] = []
+        more = from_table(table, id=self.columns["id"], time=self.columns["time"], axis=self.axis, ids=self.index,
+                          problems=problems)  # fmt: skip
+        if problems:
+            raise problems[0]
+        return replace(self, controls=self.controls.followed_by(more))
+
+    def with_truth(self, truth: Any) -> "Panel":
+        """The same panel with the simulated path it was sampled from attached."""
+        return replace(self, truth=truth)
+
+    # -- handing it back -------------------------------------------------------------------------------------------
+
+    def to_long(self) -> Any:
+        """One row per observation, in the frame type the data came in."""
+        points = self.point_of_value
+        return self.frame(
+            {
+                self.columns["id"]: self.index[self.series_of_point[points]],
+                self.columns["time"]: self.axis.restore(self.times[points]),
+                self.columns["variable"]: np.array(self.variables, dtype=object)[self.variable],
+                self.columns["value"]: self.value,
+            }
+        )
+
+    def to_wide(self) -> Any:
+        """One row per time point and one column per variable, NaN where nothing was observed."""
+        table = np.full((len(self.times), len(self.variables)), np.nan)
+        table[self.point_of_value, self.variable] = self.value
+        return self.frame(
+            {
+                self.columns["id"]: self.index[self.series_of_point],
+                self.columns["time"]: self.axis.restore(self.times),
+                **{name: table[:, j] for j, name in enumerate(self.variables)},
+            }
+        )
+
+    def frame(self, data: Mapping[str, Any]) -> Any:
+        """Columns as a frame of the type the data came in."""
+        table = pd.DataFrame(dict(data))
+        if self.backend is nw.Implementation.PANDAS:
+            return table
+        lists = {name: col.to_list() if col.dtype == object else col.to_numpy() for name, col in table.items()}
+        for name, col in table.items():
+            if isinstance(col.dtype, pd.DatetimeTZDtype):
+                lists[name] = col.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+            elif not isinstance(col.dtype, np.dtype):
+                lists[name] = col.to_list()
+        frame = nw.from_dict(lists, backend=self.backend)
+        for name, col in table.items():
+            if isinstance(col.dtype, pd.DatetimeTZDtype):
+                local = nw.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(str(col.dtype.tz))
+                frame = frame.with_columns(local)
+        return frame.to_native()
+
+
+def ragged_rows(offsets: np.ndarray, owners: np.ndarray) -> np.ndarray:
+    """The rows of these owners, one owner after the other, in a ragged layout given by offsets."""
+    counts = np.diff(offsets)[owners]
+    first = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(offsets[:-1][owners] - first, counts)

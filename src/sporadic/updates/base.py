@@ -1,0 +1,48 @@
+"""What an update is: how an observation changes a state. And f_prep, which every update of the paper starts from."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from sporadic.likelihoods.base import AbstractFamily
+
+
+class AbstractUpdate(eqx.Module):
+    """h₊ from h₋, the belief held there (`raw`), what was observed, and the context (controls and calendar) at that time."""
+
+    one_at_a_time: eqx.AbstractClassVar[bool]  # whether variables observed together come as successive events
+
+    @abstractmethod
+    def __call__(
+        self,
+        h: Float[Array, " hidden"],
+        raw: Float[Array, "variables raw"],
+        value: Float[Array, " variables"],
+        mask: Bool[Array, " variables"],
+        context: Float[Array, " context"],
+    ) -> Float[Array, " hidden"]: ...
+
+
+class Prep(eqx.Module):
+    """f_prep (paper, appendix D): per variable, a ReLU layer on the family's features of an observation."""
+
+    family: AbstractFamily
+    weight: Float[Array, "variables prep features"]
+    bias: Float[Array, "variables prep"]
+
+    def __init__(self, family: AbstractFamily, n_variables: int, size: int, *, key: PRNGKeyArray):
+        spread = jnp.sqrt(2 / (family.n_features + size))
+        self.family = family
+        self.weight = spread * jr.normal(key, (n_variables, size, family.n_features))
+        self.bias = jnp.full((n_variables, size), 0.1)
+
+    def __call__(
+        self, raw: Float[Array, "variables raw"], value: Float[Array, " variables"], mask: Bool[Array, " variables"]
+    ) -> Float[Array, "variables prep"]:
+        """All variables at once; those not observed give zeros."""
+        q = self.family.features(raw, value)
+        return jax.nn.relu(jnp.einsum("vpf,vf->vp", self.weight, q) + self.bias) * mask[:, None]

@@ -1,0 +1,54 @@
+"""What every test may ask for: double precision, and data that lives outside the repository."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hypothesis
+import jax
+import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
+
+# Every run draws the same examples. The first call of a jitted function compiles it, hence neither a deadline nor a
+# judgement on slowness; and `x64`, which a test with @given may use, is the same for all of its examples.
+hypothesis.settings.register_profile(
+    "sporadic",
+    deadline=None,
+    derandomize=True,
+    max_examples=30,
+    database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.load_profile("sporadic")
+set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, too, stay out of the repository
+
+
+@pytest.fixture
+def x64() -> Iterator[None]:
+    """Double precision while the test runs; the package itself never asks for it."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder named by SPORADIC_DATA (default: ../shared/data, from the root); skips where it is absent."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SPORADIC_DATA") or beside).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"This test needs the data folder {folder}, which is absent: name yours in SPORADIC_DATA.")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data_file(data_dir: Path) -> Callable[[str], Path]:
+    """`data_file("clinical/survival_pbcseq.csv")` is that file's path; where it is absent the test is skipped."""
+
+    def find(name: str) -> Path:
+        path = data_dir / name
+        if not path.exists():
+            pytest.skip(f"This test needs {name}, which is absent from {data_dir} (the folder named by SPORADIC_DATA).")
+        return path
+
+    return find
