@@ -1,1 +1,41 @@
-from sporadic.panel import Panel
+"""Forecasts of sporadically observed time series, with honest uncertainty. The public names, and only them.
+
+A name is imported when it is first asked for, so that the command line answers before JAX is loaded.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sporadic import datasets, errors, models, oracle
+    from sporadic.forecast import Forecast
+    from sporadic.forecaster import Forecaster
+    from sporadic.panel import Panel
+    from sporadic.reading import read
+    from sporadic.scores import Score
+
+_HOME = {
+    "Forecast": "sporadic.forecast:Forecast",
+    "Forecaster": "sporadic.forecaster:Forecaster",
+    "Panel": "sporadic.panel:Panel",
+    "Score": "sporadic.scores:Score",
+    "datasets": "sporadic.datasets",
+    "errors": "sporadic.errors",
+    "models": "sporadic.models",
+    "oracle": "sporadic.oracle",
+    "read": "sporadic.reading:read",
+}
+
+__all__ = ["Forecast", "Forecaster", "Panel", "Score", "datasets", "errors", "models", "oracle", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sporadic' has no attribute {name!r}")
+    module, _, attribute = _HOME[name].partition(":")
+    home = import_module(module)
+    return getattr(home, attribute) if attribute else home
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,7 +1,9 @@
 """Every error a user can meet. Each message names the thing, the first place it occurs, and the way out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 
 class SporadicError(Exception):
@@ -12,13 +14,18 @@ class OptionError(SporadicError, ValueError):
     """An argument has an impossible value; the message lists the possible ones."""
 
 
+class FileError(SporadicError):
+    """A file is missing, of an unknown kind, or not what its name says."""
+
+
 class DataError(SporadicError, ValueError):
     """The data break a rule. Carries where: column, first offending id / time / value, and how many there are."""
 
-    def __init__(self, message: str, *, column: str | None = None, id: Any = None, time: Any = None,
-                 value: Any = None, count: int = 1):  # fmt: skip
+    def __init__(self, message: str, *, column: Any = None, id: Any = None, time: Any = None, value: Any = None,
+                 count: int = 1):  # fmt: skip
         super().__init__(message)
-        self.column, self.id, self.time, self.value, self.count = column, id, time, value, count
+        self.column, self.id, self.time, self.value = (plain(part) for part in (column, id, time, value))
+        self.count = count
 
 
 class MissingColumnError(DataError):
@@ -46,11 +53,11 @@ class InfiniteValueError(DataError):
 
 
 class TextValueError(DataError):
-    """Text such as "<0.5" stands where a number belongs."""
+    """Something other than a number, such as the text "<0.5", stands where a number belongs."""
 
 
 class OriginError(DataError):
-    """An event lies before its series' origin, or after its end of follow-up."""
+    """An event lies before its series' origin or after its end of follow-up, or a series lacks an origin."""
 
 
 class ControlError(DataError):
@@ -67,6 +74,33 @@ class VariableError(SporadicError, ValueError):
 
 def one_of(name: str, given: Any, possible: Sequence[str]) -> str:
     """`given` if it is one of `possible`, otherwise an error that lists them."""
-    if given in possible:
+    if isinstance(given, str) and given in possible:
         return given
     raise OptionError(f"{name} must be one of {', '.join(map(repr, possible))}; got {given!r}.")
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number or string as the Python object it stands for; anything else as it is."""
+    return value.item() if isinstance(value, (np.number, np.bool_, np.str_, np.bytes_)) else value
+
+
+def quote(value: Any, longest: int = 60) -> str:
+    """A value the way messages show it: text in quotes, numbers and times bare, and never longer than a line."""
+    value = plain(value)
+    if isinstance(value, tuple):
+        shown = f"({', '.join(map(quote, value))})"
+    else:
+        shown = repr(value) if isinstance(value, (str, bytes)) else str(value)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def such(count: Any, noun: str) -> str:
+    """How many there are of something: "1 such row", "3 such rows"."""
+    return f"{int(count):,} such {noun}{'' if count == 1 else 's'}"
+
+
+def listed(values: Iterable[Any], longest: int = 12) -> str:
+    """Several values the way messages show them; of very many, the first ones and how many more."""
+    shown = [quote(value) for value in values]
+    more = len(shown) - longest
+    return ", ".join(shown) if more <= 0 else f"{', '.join(shown[:longest])} and {more} more"

@@ -1,13 +1,15 @@
 """A Panel as own-time event arrays: what a model sees.
 
-`Events` and `Queries` are pytrees of one series (or, with a leading axis, of a batch). `EventTable` and `QueryTable` hold
-all series of a panel on the host, ragged, and pad batches out of them to a few bucket lengths.
+`Events` and `Queries` are pytrees of one series (or, with a leading axis, of a batch). `EventTable` and `QueryTable`
+hold all series of a panel on the host, ragged and in float64, and pad batches out of them to a few bucket lengths; a
+batch has JAX's own precision, float32 unless told otherwise.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -42,7 +44,7 @@ class Events(eqx.Module):
 
 
 class Queries(eqx.Module):
-    """Times at which a belief is wanted: the state to start from (0 is h(0), k is after event k) and the path from it."""
+    """Times at which a belief is wanted: the state to start from (0: h(0), k: after event k) and the path from it."""
 
     start: Int[Array, " *n"]
     path: Span  # with one more axis: the spans of a path; padded ones have no length
@@ -54,7 +56,7 @@ class Queries(eqx.Module):
 class Layout:
     """What the host must know of a model to lay out events for it."""
 
-    stepping: Stepping = Stepping()
+    stepping: Stepping = field(default_factory=Stepping)
     one_at_a_time: bool = False  # variables observed together become successive events
 
 
@@ -73,10 +75,11 @@ class _Spans:
         return Span(*(_gather(a, at, filled) for a in (self.gap, self.held, self.phase, self.pulse)))
 
 
-def _gather(table: np.ndarray, at: np.ndarray, filled: np.ndarray) -> np.ndarray:
+def _gather(table: np.ndarray, at: np.ndarray, filled: np.ndarray, otherwise: np.ndarray | float = 0) -> Array:
+    """Rows of a table where `filled`, something else elsewhere."""
     if not len(table):
-        return np.zeros(at.shape + table.shape[1:], dtype=table.dtype)
-    return table[at] * filled.reshape(filled.shape + (1,) * (table.ndim - 1)).astype(table.dtype)
+        table, at = np.zeros((1, *table.shape[1:]), dtype=table.dtype), np.zeros_like(at)
+    return jnp.asarray(np.where(filled.reshape(filled.shape + (1,) * (table.ndim - 1)), table[at], otherwise))
 
 
 def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.ndarray]:
@@ -84,12 +87,12 @@ def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.nd
     levels = [panel.controls.levels.index(name) for name in scaling.levels]
     boluses = [panel.controls.boluses.index(name) for name in scaling.boluses]
     spans = _Spans(
-        gap=paths.gap.astype(np.float32),
-        held=(paths.held[:, levels] / scaling.level_size).astype(np.float32),
-        phase=scaling.phase(paths.end).astype(np.float32),
-        pulse=(paths.pulse[:, boluses] / scaling.bolus_size).astype(np.float32),
+        gap=paths.gap,
+        held=paths.held[:, levels] / scaling.level_size,
+        phase=scaling.phase(paths.end),
+        pulse=paths.pulse[:, boluses] / scaling.bolus_size,
     )
-    return spans, (paths.control[:, levels] / scaling.level_size).astype(np.float32)
+    return spans, paths.control[:, levels] / scaling.level_size
 
 
 @dataclass(frozen=True)
@@ -135,14 +138,18 @@ class EventTable:
         place = np.arange(len(point)) - np.repeat(ends - n_events, n_events)
         is_span = place < n_spans[point]
         row = paths.offsets[point] + np.minimum(place, n_spans[point] - 1)
+        on_the_way = (place < n_spans[point] - 1)[:, None]  # its control at that time is what the next span holds
 
-        at = arrival[panel.point_of_value]
+        owner = panel.point_of_value
+        variable = np.array([scaling.variables.index(name) for name in panel.variables], dtype=np.int64)[panel.variable]
+        order = np.lexsort((variable, owner))  # values of one time point in the model's order, not the panel's
+        variable, value = variable[order], panel.value[order]
+        at = arrival[owner]
         if layout.one_at_a_time:
-            at = at + np.arange(len(at)) - panel.starts[panel.point_of_value]
+            at = at + np.arange(len(at)) - panel.starts[owner]
         carries = np.zeros(len(point), dtype=bool)
         carries[at] = True
         own = np.arange(len(point)) - base[point]
-        variable = np.array([scaling.variables.index(name) for name in panel.variables], dtype=np.int64)[panel.variable]
         return cls(
             offsets=offsets,
             spans=_Spans(
@@ -151,13 +158,13 @@ class EventTable:
                 phase=spans.phase[row],
                 pulse=spans.pulse[row] * is_span[:, None],
             ),
-            control=control[point],
+            control=np.where(on_the_way, spans.held[np.minimum(row + 1, len(spans.held) - 1)], control[point]),
             first=np.where(carries, (arrival - base)[point], own),
             last=np.where(carries, (ends - 1 - base)[point], own),
             value_offsets=panel.starts[panel.offsets],
-            value_event=at - base[panel.point_of_value],
+            value_event=at - base[owner],
             value_variable=variable,
-            value=((panel.value - scaling.location[variable]) / scaling.scale[variable]).astype(np.float32),
+            value=(value - scaling.location[variable]) / scaling.scale[variable],
             point_state=ends - base,
             static=scaling.encode_static(panel),
             n_variables=len(scaling.variables),
@@ -170,7 +177,7 @@ class EventTable:
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
 
-    def batch(self, series: np.ndarray, *, length: int | None = None) -> tuple[Events, np.ndarray]:
+    def batch(self, series: np.ndarray, *, length: int | None = None) -> tuple[Events, Array]:
         """Events and covariates of some series, padded at the end; position −1 stands for a series with no events."""
         present = series >= 0
         series = np.where(present, series, 0)
@@ -180,7 +187,7 @@ class EventTable:
         rows = self.offsets[series][:, None] + np.arange(length)
         own = np.broadcast_to(np.arange(length), filled.shape)
         at = np.where(filled, rows, 0)
-        value = np.zeros((len(series), length, self.n_variables), dtype=np.float32)
+        value = np.zeros((len(series), length, self.n_variables))
         mask = np.zeros(value.shape, dtype=bool)
         observed = ragged_rows(self.value_offsets, series[present])
         owner = np.repeat(np.flatnonzero(present), np.diff(self.value_offsets)[series[present]])
@@ -189,12 +196,12 @@ class EventTable:
         events = Events(
             span=self.spans.pad(rows, filled),
             control=_gather(self.control, at, filled),
-            value=value,
-            mask=mask,
-            first=np.where(filled, _gather(self.first, at, filled), own).astype(np.int32),
-            last=np.where(filled, _gather(self.last, at, filled), own).astype(np.int32),
+            value=jnp.asarray(value),
+            mask=jnp.asarray(mask),
+            first=_gather(self.first, at, filled, own),
+            last=_gather(self.last, at, filled, own),
         )
-        return events, self.static[series] * present[:, None].astype(np.float32)
+        return events, _gather(self.static, series, present)
 
 
 @dataclass(frozen=True)
@@ -218,18 +225,18 @@ class QueryTable:
         origin, known = panel.origin
         point = ragged_searchsorted(panel.offsets, panel.times, series, times, "left") - 1
         seen = point >= panel.offsets[series]
-        last = panel.times[point] if len(panel.times) else times
+        last, state = (panel.times[point], table.point_state[point]) if len(panel.times) else (times, 0)
         start = np.where(seen, last, np.where(known[series], np.minimum(origin[series], times), times))
         paths = cut_paths(series, start, times, origin=origin[series], unit=scaling.time_unit,
                           changes=panel.controls.changes(len(panel)), stepping=layout.stepping)  # fmt: skip
         spans, control = _scaled(paths, scaling, panel)
         return cls(
             offsets=np.searchsorted(series, np.arange(len(panel) + 1)),
-            start=np.where(seen, table.point_state[point], 0) if len(panel.times) else np.zeros(len(times), dtype=np.int64),
+            start=np.where(seen, state, 0),
             path_offsets=paths.offsets,
             spans=spans,
             control=control,
-            phase=scaling.phase(times).astype(np.float32),
+            phase=scaling.phase(times),
         )
 
     def batch(self, series: np.ndarray) -> tuple[Queries, np.ndarray]:
@@ -245,7 +252,7 @@ class QueryTable:
         on_path = np.arange(depth) < n_spans[..., None]
         first_span = self.path_offsets[:-1][rows] if len(self.start) else rows
         queries = Queries(
-            start=_gather(self.start, rows, filled).astype(np.int32),
+            start=_gather(self.start, rows, filled),
             path=self.spans.pad(first_span[..., None] + np.arange(depth), on_path),
             control=_gather(self.control, rows, filled),
             phase=_gather(self.phase, rows, filled),
@@ -271,8 +278,8 @@ def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | 
     order = np.argsort(lengths, kind="stable") if rng is None else rng.permutation(n)
     if rng is not None:
         window = 16 * batch_size
-        sorted_windows = [w[np.argsort(lengths[w], kind="stable")] for w in np.split(order, np.arange(window, n, window))]
-        order = np.concatenate(sorted_windows) if sorted_windows else order
+        windows = np.split(order, np.arange(window, n, window))
+        order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows])
     size = min(batch_size, max(n, 1))
     order = np.append(order, np.full(-n % size, -1))
     groups = order.reshape(-1, size)

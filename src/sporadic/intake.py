@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from sporadic import frames
 from sporadic.errors import (
     DataError,
     EmptyFrameError,
@@ -19,151 +20,158 @@ from sporadic.errors import (
     MissingIdError,
     MissingTimeError,
     TextValueError,
+    listed,
+    one_of,
+    quote,
+    such,
 )
 from sporadic.timeaxis import Native, TimeAxis, read_times
 
+DROP = 'invalid="drop"'
 _MISSING_WORDS = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "nat"})
 
 
-def open_frame(frame: Any, what: str = "The table") -> nw.DataFrame:
-    """Any eager or lazy frame that narwhals knows, as an eager one; the input itself is never modified."""
+def require(frame: Any, names: Sequence[Any], what: str, cure: str) -> None:
+    """The table must have all these columns."""
+    lacking = [name for name in names if name not in frame.columns]
+    if not lacking:
+        return
+    native = frame.to_native()
+    in_index = isinstance(native, pd.DataFrame) and lacking[0] in native.index.names
+    has = "that is its index: call reset_index() first." if in_index else f"it has {listed(frame.columns)}. {cure}"
+    raise MissingColumnError(f"{what} has no column {listed(lacking)}; {has}", column=lacking[0], count=len(lacking))
+
+
+def id_column(frame: nw.DataFrame[Any], name: Any, what: str) -> pd.Series:
+    """The ids of a table, which must be something that can be looked up."""
+    ids = frames.column(frame, name)
     try:
-        opened = nw.from_native(frame)
+        ids.unique()
     except TypeError:
-        raise DataError(f"{what} must be a pandas, polars or pyarrow frame; got {type(frame).__name__}.") from None
-    if isinstance(opened, nw.LazyFrame):
-        opened = opened.collect()
-    if not isinstance(opened, nw.DataFrame):
-        raise DataError(f"{what} must be a data frame; got {type(frame).__name__}.")
-    return opened
-
-
-def column(frame: nw.DataFrame, name: str) -> pd.Series:
-    """A column as a pandas series with a fresh index, whatever library the frame came from."""
-    series = frame[name]
-    if frame.implementation is nw.Implementation.PANDAS:
-        return series.to_native().reset_index(drop=True).rename(name)
-    dtype = series.dtype
-    if isinstance(dtype, nw.Datetime) and dtype.time_zone:
-        stamps = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy()
-        return pd.Series(stamps, name=name).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)
-    if dtype.is_numeric() and not dtype.is_decimal():
-        return pd.Series(series.to_numpy(), name=name)
-    if dtype.is_temporal():
-        return pd.Series(series.to_numpy(), name=name)
-    return pd.Series(series.to_list(), name=name, dtype=None if dtype == nw.Boolean else object)
+        message = f"Column {quote(name)} of {what[0].lower()}{what[1:]} holds what cannot be an id, such as a list."
+        raise DataError(message, column=name) from None
+    return ids
 
 
 class Intake:
-    """Reads the rows of one table that have a usable id and time."""
+    """The rows of one table that have a usable id and time.
 
-    def __init__(self, frame: Any, *, id: str, time: str, columns: Sequence[str] = (), what: str = "The table"):
-        self.frame = open_frame(frame, what)
-        self.what = what
+    What cannot be used is left out: with `invalid="error"` as a problem, with "drop" without a word.
+    """
+
+    def __init__(self, frame: Any, *, id: Any, time: Any, columns: Sequence[Any] = (), what: str = "The table",
+                 invalid: str = "error"):  # fmt: skip
+        self.frame = frames.open_frame(frame, what)
+        self.whose = "" if what == "The table" else f" of {what[0].lower()}{what[1:]}"
+        self.forgiving = one_of("invalid", invalid, ("error", "drop")) == "drop"
         self.problems: list[DataError] = []
-        self.require([id, time, *columns])
+        cure = "Name the right one with id=, time=, variable=, value= or variables=."
+        require(self.frame, [id, time, *columns], what, cure if what == "The table" else "Rename or add it.")
         if len(self.frame) == 0:
-            raise EmptyFrameError(f"{what} has no rows (its columns are {', '.join(self.frame.columns)}).")
-        ids = column(self.frame, id)
-        times, bad_time, self.axis = read_times(column(self.frame, time))
-        self._check_ids(ids, id)
-        usable = ids.notna().to_numpy()
-        self._check_times(column(self.frame, time), bad_time & usable, time, ids)
-        self.rows = np.flatnonzero(usable & ~bad_time)
+            raise EmptyFrameError(f"{what} has no rows (its columns are {listed(self.frame.columns)}).")
+        ids, raw_times = id_column(self.frame, id, what), frames.column(self.frame, time)
+        times, bad_time, self.axis = read_times(raw_times)
+        has_id = ids.notna().to_numpy()
+        self._check_ids(~has_id, id)
+        self._check_times(has_id & bad_time, raw_times, ids)
+        self.rows = np.flatnonzero(has_id & ~bad_time)
         self.ids: pd.Series = ids.iloc[self.rows].reset_index(drop=True)
-        self.all_ids: pd.Series = ids[usable]  # a row without a time still says that its series exists
+        self.all_ids: pd.Series = ids[has_id]  # a row without a time still says that its series exists
         self.times: Native = times[self.rows]
 
-    def require(self, names: Sequence[str]) -> None:
-        lacking = [name for name in names if name not in self.frame.columns]
-        if lacking:
-            raise MissingColumnError(
-                f"{self.what} has no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, self.frame.columns))}. "
-                "Name the right one, as in id=, time=, variable=, value= or variables=.",
-                column=lacking[0],
-                count=len(lacking),
-            )
+    def adopt(self, axis: TimeAxis) -> None:
+        """Times in the units of another axis, from now on."""
+        self.times, self.axis = axis.adopt(self.times, self.axis), axis
 
-    def column(self, name: str) -> pd.Series:
+    def keep(self, rows: np.ndarray) -> None:
+        """Only the usable rows of this mask, from now on."""
+        self.rows, self.times = self.rows[rows], self.times[rows]
+        self.ids = self.ids[rows].reset_index(drop=True)
+
+    def column(self, name: Any) -> pd.Series:
         """A column at the usable rows."""
-        return column(self.frame, name).iloc[self.rows].reset_index(drop=True)
+        return frames.column(self.frame, name).iloc[self.rows].reset_index(drop=True)
 
-    def numbers(self, name: str, *, missing_is: str = "not observed") -> np.ndarray:
-        """A column of numbers as float64, NaN where nothing was observed; text and infinities become problems."""
-        series = self.column(name)
-        if pd.api.types.is_bool_dtype(series):
-            return series.to_numpy(dtype=np.float64, na_value=np.nan)
-        if pd.api.types.is_numeric_dtype(series):
-            numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-            words = series.astype(str).str.strip().str.lower()
-            text = np.isnan(numbers) & series.notna().to_numpy() & ~words.isin(_MISSING_WORDS).to_numpy()
-            if text.any():
-                at = int(np.argmax(text))
-                self.problems.append(
-                    TextValueError(
-                        f"Column {name!r} holds text where a number belongs: {series.iloc[at]!r} at id {self.ids.iloc[at]!r}, "
-                        f"time {self.axis.show(self.times[at])} ({int(text.sum())} such values). Replace it by a number, or leave "
-                        f"it empty for {missing_is}.",
-                        **self.place(at, name, series.iloc[at], text.sum()),
-                    )
-                )
+    def numbers(self, name: Any, *, variable: pd.Series | None = None, missing_is: str = "not observed",
+                cure: str = "") -> np.ndarray:  # fmt: skip
+        """A column of numbers as float64, NaN where there is none; text and infinities become problems.
+
+        `variable` says, row by row, what was observed; `cure` is a further sentence on what to do about text.
+        """
+        values = self.column(name)
+        numbers, text = _numbers(values)
+        self.report(
+            TextValueError, text, name, values, variable,
+            "Column {column} holds {value}, which is no number, at {where} ({such}). Replace it by a number, leave it "
+            f"empty for {missing_is}, or pass {DROP} to do so for all.{cure}",
+        )  # fmt: skip
         infinite = np.isinf(numbers)
-        if infinite.any():
-            at = int(np.argmax(infinite))
-            self.problems.append(
-                InfiniteValueError(
-                    f"Column {name!r} holds an infinite value, {numbers[at]}, at id {self.ids.iloc[at]!r}, time "
-                    f"{self.axis.show(self.times[at])} ({int(infinite.sum())} such values). Leave it empty for {missing_is}.",
-                    **self.place(at, name, numbers[at], infinite.sum()),
-                )
-            )
+        self.report(
+            InfiniteValueError, infinite, name, numbers, variable,
+            "Column {column} holds the infinite value {value} at {where} ({such}). Leave it empty for "
+            f"{missing_is}, or pass {DROP} to do so for all.",
+        )  # fmt: skip
         return np.where(infinite, np.nan, numbers)
 
-    def place(self, at: int, name: str, value: Any, count: Any) -> dict[str, Any]:
-        """Where a problem first occurs, as the fields of a DataError."""
-        return {
-            "column": name,
-            "id": self.ids.iloc[at],
-            "time": self.axis.restore(self.times[at : at + 1])[0],
-            "value": value,
-            "count": int(count),
-        }
+    def report(self, error: type[DataError], wrong: np.ndarray, column: Any, values: Any, variable: pd.Series | None,
+               sentence: str, *, noun: str = "value") -> None:  # fmt: skip
+        """Remembers a problem of the rows `wrong`; its sentence may speak of {column}, {value}, {where} and {such}.
 
-    def _check_ids(self, ids: pd.Series, name: str) -> None:
-        missing = ids.isna().to_numpy()
-        if missing.any():
+        One whose sentence offers to drop the rows is none where this was asked for.
+        """
+        if not wrong.any() or (self.forgiving and DROP in sentence):
+            return
+        at = int(np.argmax(wrong))
+        id, time = self.ids.iloc[at], self.axis.restore_one(self.times[at])
+        where = f"id {quote(id)}, time {quote(time)}"
+        if variable is not None:
+            where += f", {variable.name} {quote(variable.iloc[at])}"
+        value, count = pd.Series(values).iloc[at], int(wrong.sum())
+        told = {"column": quote(column) + self.whose, "value": quote(value), "where": where, "such": such(count, noun)}
+        for name, text in told.items():
+            sentence = sentence.replace(f"{{{name}}}", text)  # not format(): other braces stay as they are
+        self.problems.append(error(sentence, column=column, id=id, time=time, value=value, count=count))
+
+    def _check_ids(self, missing: np.ndarray, name: Any) -> None:
+        if missing.any() and not self.forgiving:
             self.problems.append(
                 MissingIdError(
-                    f"Column {name!r} has no id at row {int(np.argmax(missing))} ({int(missing.sum())} such rows). "
-                    "Fill the id in or drop these rows.",
+                    f"Column {quote(name)}{self.whose} has no id in row {int(np.argmax(missing))}, counted from 0 "
+                    f"({such(missing.sum(), 'row')}). Fill it in, or pass {DROP} to leave such rows out.",
                     column=name,
                     count=int(missing.sum()),
                 )
             )
 
-    def _check_times(self, raw: pd.Series, bad: np.ndarray, name: str, ids: pd.Series) -> None:
-        if bad.any():
+    def _check_times(self, bad: np.ndarray, times: pd.Series, ids: pd.Series) -> None:
+        if bad.any() and not self.forgiving:
             at = int(np.argmax(bad))
             self.problems.append(
                 MissingTimeError(
-                    f"Column {name!r} has no usable time at row {at}: {raw.iloc[at]!r} for id {ids.iloc[at]!r} "
-                    f"({int(bad.sum())} such rows). Times are numbers, or datetimes such as 2020-01-31 or 2020-01-31T12:30; "
-                    "fill them in or drop these rows.",
-                    column=name,
+                    f"Column {quote(times.name)}{self.whose} holds {quote(times.iloc[at])}, which is no time, at id "
+                    f"{quote(ids.iloc[at])}, row {at}, counted from 0 ({such(bad.sum(), 'row')}). Times are numbers, "
+                    f"or datetimes such as 2020-01-31 or 2020-01-31T12:30. Fill it in, or pass {DROP} to leave such "
+                    "rows out.",
+                    column=times.name,
                     id=ids.iloc[at],
-                    value=raw.iloc[at],
+                    value=times.iloc[at],
                     count=int(bad.sum()),
                 )
             )
 
 
-def same_axis(axis: TimeAxis, other: TimeAxis, what: str) -> None:
-    """Two tables of one panel must both use numbers or both use datetimes."""
-    if axis.is_datetime != other.is_datetime:
-        kinds = {True: "datetimes", False: "numbers"}
-        raise DataError(
-            f"{what} has {kinds[other.is_datetime]} as times, the observations have {kinds[axis.is_datetime]}. "
-            "Use one kind of time in both."
-        )
+def _numbers(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A column as float64, and a mask of the entries that are neither numbers nor missing."""
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan), np.zeros(len(values), dtype=bool)
+    present = values.notna().to_numpy()
+    numbers = np.full(len(values), np.nan)
+    if pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, (pd.StringDtype, pd.CategoricalDtype)):
+        read = pd.to_numeric(values.astype(object), errors="coerce")
+        if read.dtype.kind != "c":
+            numbers = read.to_numpy(dtype=np.float64, na_value=np.nan)
+    text = np.flatnonzero(present & np.isnan(numbers))
+    words = values.iloc[text].astype(object).map(str).astype("str").str.strip().str.lower()
+    wrong = np.zeros(len(values), dtype=bool)
+    wrong[text] = ~words.isin(_MISSING_WORDS).to_numpy(dtype=bool)
+    return numbers, wrong

@@ -16,14 +16,14 @@ class Terms(NamedTuple):
 
     nll: Float[Array, " *n"]
     kl: Float[Array, " *n"]
-    count: Float[Array, " *n"]
+    count: Float[Array, " *n"]  # pyright: ignore[reportIncompatibleMethodOverride] (of tuple, which nobody calls)
 
 
 class Objective(eqx.Module):
     """Divided by the number of observed values, so that λ (`kl_weight`) means the same on every data set.
 
-    `kl="forward"` is the paper's KL(p_Bayes ‖ p_post), where p_Bayes is a target and passes no gradient; "reverse" is the
-    KL(p_post ‖ p_obs) of the authors' code, whose λ is 1e-4.
+    `kl="forward"` is the paper's KL(p_Bayes ‖ p_post), where p_Bayes is a target and passes no gradient; "reverse" is
+    the KL(p_post ‖ p_obs) of the authors' code, whose λ is 1e-4.
     """
 
     kl_weight: float = eqx.field(static=True, default=0.01)
@@ -50,7 +50,10 @@ class Objective(eqx.Module):
         nll = family.nll(prior, value)
         return Terms(jnp.sum(nll, where=mask), jnp.sum(kl, where=mask), jnp.sum(mask, dtype=value.dtype))
 
+    def weighted(self, terms: Terms) -> Float[Array, ""]:
+        """Both losses in one number, still summed over observed values."""
+        return jnp.sum(terms.nll) + self.kl_weight * jnp.sum(terms.kl)
+
     def total(self, terms: Terms) -> Float[Array, ""]:
         """The loss of a batch, from the terms of its series."""
-        nll, kl, count = (jnp.sum(term) for term in terms)
-        return (nll + self.kl_weight * kl) / jnp.maximum(count, 1)
+        return self.weighted(terms) / jnp.maximum(jnp.sum(terms.count), 1)

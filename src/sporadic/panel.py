@@ -4,7 +4,7 @@ Layout: series own time points (`offsets` into `times`), time points own observa
 `value`); everything is sorted by series, time, variable. No row is ever visited by a Python loop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +12,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from sporadic.assembly import Options, assemble_long, assemble_wide
-from sporadic.controls import Controls, from_table
-from sporadic.describe import Description, describe_panel
-from sporadic.errors import DataError, OptionError, QueryError
+from sporadic import frames
+from sporadic.assembly import Assembled, Options, assemble_long, assemble_wide
+from sporadic.control_records import controls_from_table
+from sporadic.controls import Controls
+from sporadic.description import Description
+from sporadic.errors import DataError, OptionError, QueryError, VariableError, quote
+from sporadic.followup import Bound
 from sporadic.timeaxis import Native, TimeAxis
 
 
@@ -33,51 +36,55 @@ class Panel:
     value: np.ndarray
     controls: Controls
     static: pd.DataFrame
-    given_origin: Native | None  # None: each series starts at its first event
-    given_end: Native | None  # None: follow-up ends at the last time point
+    given_origin: Bound | None  # where there is none, a series starts at its first event
+    given_end: Bound | None  # where there is none, follow-up ends at the last time point
     time_scale: str | float  # native time units in one model time unit
-    columns: Mapping[str, str]
+    columns: Mapping[str, Any]
     backend: nw.Implementation
     truth: Any = None
 
     # -- making one ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_long(cls, frame: Any, *, id: str = "id", time: str = "time", variable: str = "variable", value: str = "value",
-                  variables: Sequence[str] | None = None, static: Any = None, controls: Any = None, origin: Any = "first",
-                  end: Any = None, time_scale: Any = "auto", duplicates: str | Mapping[str, str] = "error",
-                  absent: str = "error") -> "Panel":  # fmt: skip
+    def from_long(cls, frame: Any, *, id: Any = "id", time: Any = "time", variable: Any = "variable",
+                  value: Any = "value", variables: Iterable[Any] | None = None, static: Any = None,
+                  controls: Any = None, origin: Any = "first", end: Any = None, time_scale: Any = "auto",
+                  duplicates: Any = "error", absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
         """One row per observation: id, time, variable, value. An empty value says that nothing was observed.
 
         **Arguments:**
 
-        - `static`: a table with one row per id, or names of columns of this one.
+        - `variables`: the ones to keep, in this order; by default all, sorted.
+        - `static`: a table with one row per id, or names of columns of this one. An id that only the table has becomes
+            a series without observations.
         - `controls`: names of columns of this table, as a list or `{name: kind}`, or a table with columns start,
-          control, value and optionally end and kind ("hold", "rate", "bolus").
+            control, value and optionally end and kind ("hold", "rate", "bolus").
         - `origin`: where time starts for each series: "first" (its first event), a time, or a static column.
-        - `end`: end of follow-up, a time or a static column; by default the last time point.
+        - `end`: end of follow-up, a time or a static column; by default the last time point. A static column that is
+            the origin or the end is no covariate.
         - `time_scale`: the length of one model time unit, or "auto".
         - `duplicates`: what to do when one (id, time, variable) occurs more than once: "error", "mean", "sum",
-          "first", "last", or a rule per variable.
+            "first", "last", or a rule per variable.
         - `absent`: "error" or "fill", for ids that the static or control table lacks.
+        - `invalid`: "error" or "drop", for rows without id or time, text among numbers, and infinite values.
         """
-        options = Options(static, controls, origin, end, time_scale, duplicates, absent)
+        options = Options(static, controls, origin, end, time_scale, duplicates, absent, invalid)
         return cls._sound(assemble_long(frame, id, time, variable, value, variables, options))
 
     @classmethod
-    def from_wide(cls, frame: Any, *, id: str = "id", time: str = "time", variables: Sequence[str] | None = None,
+    def from_wide(cls, frame: Any, *, id: Any = "id", time: Any = "time", variables: Iterable[Any] | None = None,
                   static: Any = None, controls: Any = None, origin: Any = "first", end: Any = None,
-                  time_scale: Any = "auto", duplicates: str | Mapping[str, str] = "error",
-                  absent: str = "error") -> "Panel":  # fmt: skip
+                  time_scale: Any = "auto", duplicates: Any = "error", absent: Any = "error",
+                  invalid: Any = "error") -> "Panel":  # fmt: skip
         """One row per time point, one column per variable; NaN or empty = not observed. Arguments as in `from_long`.
 
         Without `variables`, every column that is not the id, the time, a covariate or a control is one.
         """
-        options = Options(static, controls, origin, end, time_scale, duplicates, absent)
+        options = Options(static, controls, origin, end, time_scale, duplicates, absent, invalid)
         return cls._sound(assemble_wide(frame, id, time, variables, options))
 
     @classmethod
-    def _sound(cls, assembled: tuple[dict[str, Any], list[DataError]]) -> "Panel":
+    def _sound(cls, assembled: Assembled) -> "Panel":
         fields, problems = assembled
         if problems:
             raise problems[0]
@@ -109,10 +116,11 @@ class Panel:
         return np.repeat(np.arange(len(self.times)), np.diff(self.starts))
 
     @property
-    def origin(self) -> tuple[Native, np.ndarray]:
-        """Where h(0) sits, per series, and a mask of the series that have an origin at all (an event, or a given one)."""
-        if self.given_origin is not None:
-            return self.given_origin, np.ones(len(self), dtype=bool)
+    def origin(self) -> Bound:
+        """Where h(0) sits, per series, and a mask of the series that have an origin: a given one, or an event.
+
+        A control is an event too; but if only a plan is known of a series, its origin is not after its end.
+        """
         known = np.diff(self.offsets) > 0
         first = np.zeros(len(self), dtype=self.times.dtype)
         first[known] = self.times[self.offsets[:-1][known]]
@@ -122,45 +130,60 @@ class Panel:
         first = first.astype(np.result_type(first, start))
         first[owners] = np.where(known[owners], np.minimum(first[owners], start), start)
         known[owners] = True
+        if self.given_end is not None:
+            end, ended = self.given_end
+            first = np.where(known & ended, np.minimum(first, end), first)
+        if self.given_origin is not None:
+            given, has = self.given_origin
+            first, known = np.where(has, given, first), known | has
         return first, known
 
     @property
-    def end(self) -> tuple[Native, np.ndarray]:
-        """End of follow-up per series (default: its last time point), and a mask of the series that have one."""
-        if self.given_end is not None:
-            return self.given_end, np.ones(len(self), dtype=bool)
+    def end(self) -> Bound:
+        """End of follow-up per series, and a mask of the series that have one: a given one, or a last time point."""
         known = np.diff(self.offsets) > 0
         last = np.zeros(len(self), dtype=self.times.dtype)
         last[known] = self.times[self.offsets[1:][known] - 1]
+        if self.given_end is not None:
+            given, has = self.given_end
+            last, known = np.where(has, given, last), known | has
         return last, known
 
     def describe(self) -> Description:
         """The shape of the data: counts, gaps, missingness, outliers, suspected units."""
+        from sporadic.describe import describe_panel
+
         return describe_panel(self)
 
     def positions(self, ids: Any) -> np.ndarray:
         """Where the series of these ids stand in the panel."""
-        wanted = pd.Index(ids)
+        wanted = pd.Index(frames.series(ids), tupleize_cols=False)
         positions = self.index.get_indexer(wanted)
         if (positions < 0).any():
             unknown = wanted[positions < 0]
-            raise QueryError(f"The panel has no series with id {unknown[0]!r} ({len(unknown)} unknown ids).")
+            raise QueryError(
+                f"The panel has no series with id {quote(unknown[0])} ({len(unknown)} unknown); its ids look like "
+                f"{quote(self.index[0]) if len(self) else 'nothing, it is empty'}."
+            )
         return positions
 
     def native_times(self, times: Any, *, relative: bool = False) -> Native:
-        """One native time per series, from one time or {id: time}; with `relative`, durations from each origin."""
+        """One native time per series, from one time or {id: time}; with `relative`, durations from each origin.
+
+        A series that has no origin counts from 0.
+        """
         if isinstance(times, Mapping):
-            lacking = self.index.difference(pd.Index(list(times)), sort=False)
+            lacking = self.index[~self.index.isin(pd.Index(list(times), tupleize_cols=False))]
             if len(lacking):
-                raise QueryError(f"No time was given for id {lacking[0]!r} ({len(lacking)} ids lack one).")
+                raise QueryError(f"No time was given for id {quote(lacking[0])} ({len(lacking)} ids lack one).")
             given = [times[id] for id in self.index]
         else:
-            given = [times] * len(self)
+            given = [times]
         if not relative:
-            return self.axis.parse(pd.Series(given))
+            return np.resize(self.axis.parse(given), len(self))
+        spans = np.resize([self.axis.duration(length) for length in given], len(self))
         origin, known = self.origin
-        spans = {value: self.axis.duration(value) for value in set(given)}
-        return np.where(known, origin, 0) + np.array([spans[value] for value in given])
+        return self.axis.after(np.where(known, origin, 0), spans)
 
     # -- selecting -------------------------------------------------------------------------------------------------
 
@@ -168,16 +191,22 @@ class Panel:
         """Some series: a slice or a mask by position, otherwise one id or several."""
         if isinstance(key, slice):
             return self._take_series(np.arange(len(self))[key])
-        if isinstance(key, np.ndarray) and key.dtype == bool:
+        if isinstance(key, (np.ndarray, pd.Series)) and key.dtype == bool:
+            if len(key) != len(self):
+                raise QueryError(f"A mask needs an entry per series: {len(self)}, not {len(key)}.")
             return self._take_series(np.flatnonzero(key))
-        return self._take_series(self.positions([key] if np.isscalar(key) or isinstance(key, tuple) else key))
+        one = isinstance(key, (str, bytes, tuple)) or not isinstance(key, Iterable)
+        positions = self.positions(pd.Series([key]) if one else key)
+        if len(np.unique(positions)) < len(positions):
+            raise QueryError("A panel has each series once; an id was asked for more than once.")
+        return self._take_series(positions)
 
     def until(self, time: Any, *, relative: bool = False) -> "Panel":
         """What was known at a time: later observations are gone; series, covariates and planned controls stay.
 
         `time` is one time or {id: time}, in the time column's own scale, or with `relative` a duration from the origin.
         """
-        return self._until(self.native_times(time, relative=relative))
+        return self._until(self.native_times(time, relative=relative), self._has_limit(relative))
 
     def split(self, cutoff: Any, next_k: int = 3, *, relative: bool = False) -> tuple["Panel", "Panel"]:
         """The forecasting protocol: what is known at the cutoff, and the first `next_k` time points after it.
@@ -192,13 +221,19 @@ class Panel:
         n_known = np.bincount(owner[known], minlength=len(self))
         since = np.arange(len(self.times)) - self.offsets[owner] - n_known[owner]
         kept = np.flatnonzero((n_known > 0) & (n_known < np.diff(self.offsets)))
-        target = self._take_points((since >= 0) & (since < next_k))
-        return self._until(limit)._take_series(kept), target._take_series(kept)
+        history = self._until(limit, self._has_limit(relative))
+        target = replace(self._take_points((since >= 0) & (since < next_k)), given_origin=self.origin)
+        return history._take_series(kept), target._take_series(kept)
 
-    def _until(self, limit: Native) -> "Panel":
+    def _has_limit(self, relative: bool) -> np.ndarray:
+        """For which series a cutoff means something: a relative one does where there is an origin to count from."""
+        return self.origin[1] if relative else np.ones(len(self), dtype=bool)
+
+    def _until(self, limit: Native, has_limit: np.ndarray) -> "Panel":
         end, has_end = self.end
+        earliest = np.where(has_end & has_limit, np.minimum(end, limit), np.where(has_limit, limit, end))
         known = self._take_points(self.times <= limit[self.series_of_point])
-        return replace(known, given_end=np.where(has_end, np.minimum(end, limit), limit))
+        return replace(known, given_end=(earliest, has_end | has_limit))
 
     def _take_points(self, keep: np.ndarray) -> "Panel":
         """The time points selected by a mask; every series stays, emptied or not."""
@@ -226,17 +261,21 @@ class Panel:
             value=self.value[values],
             controls=self.controls.select(positions, len(self)),
             static=self.static.iloc[positions].reset_index(drop=True),
-            given_origin=None if self.given_origin is None else self.given_origin[positions],
-            given_end=None if self.given_end is None else self.given_end[positions],
+            given_origin=_take_bound(self.given_origin, positions),
+            given_end=_take_bound(self.given_end, positions),
         )
 
     # -- changing --------------------------------------------------------------------------------------------------
 
     def with_controls(self, table: Any) -> "Panel":
-        """The same panel with more control records of the kinds it has, such as a plan for the future."""
+        """The same panel with further records of its controls, such as a plan for the future.
+
+        A table as in `controls=`, or one with id, time and a column per control. A hold replaces one of the panel that
+        starts at the same time; rates and boluses add up with those of the panel.
+        """
         problems: list[DataError] = []
-        more = from_table(table, id=self.columns["id"], time=self.columns["time"], axis=self.axis, ids=self.index,
-                          problems=problems)  # fmt: skip
+        more = controls_from_table(table, id=self.columns["id"], time=self.columns["time"], axis=self.axis,
+                                   index=self.index, problems=problems, known=self.controls)  # fmt: skip
         if problems:
             raise problems[0]
         return replace(self, controls=self.controls.followed_by(more))
@@ -254,40 +293,33 @@ class Panel:
             {
                 self.columns["id"]: self.index[self.series_of_point[points]],
                 self.columns["time"]: self.axis.restore(self.times[points]),
-                self.columns["variable"]: np.array(self.variables, dtype=object)[self.variable],
+                self.columns["variable"]: pd.Index(self.variables, dtype="str")[self.variable],
                 self.columns["value"]: self.value,
             }
         )
 
     def to_wide(self) -> Any:
-        """One row per time point and one column per variable, NaN where nothing was observed."""
+        """One row per time point and one column per variable; NaN (outside pandas: null) where nothing was observed."""
+        keys = (self.columns["id"], self.columns["time"])
+        if clash := set(keys) & set(self.variables):
+            raise VariableError(f"Variable {quote(clash.pop())} has the name of the id or time column; use to_long().")
         table = np.full((len(self.times), len(self.variables)), np.nan)
         table[self.point_of_value, self.variable] = self.value
         return self.frame(
             {
-                self.columns["id"]: self.index[self.series_of_point],
-                self.columns["time"]: self.axis.restore(self.times),
+                keys[0]: self.index[self.series_of_point],
+                keys[1]: self.axis.restore(self.times),
                 **{name: table[:, j] for j, name in enumerate(self.variables)},
             }
         )
 
-    def frame(self, data: Mapping[str, Any]) -> Any:
+    def frame(self, data: Mapping[Any, Any]) -> Any:
         """Columns as a frame of the type the data came in."""
-        table = pd.DataFrame(dict(data))
-        if self.backend is nw.Implementation.PANDAS:
-            return table
-        lists = {name: col.to_list() if col.dtype == object else col.to_numpy() for name, col in table.items()}
-        for name, col in table.items():
-            if isinstance(col.dtype, pd.DatetimeTZDtype):
-                lists[name] = col.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-            elif not isinstance(col.dtype, np.dtype):
-                lists[name] = col.to_list()
-        frame = nw.from_dict(lists, backend=self.backend)
-        for name, col in table.items():
-            if isinstance(col.dtype, pd.DatetimeTZDtype):
-                local = nw.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(str(col.dtype.tz))
-                frame = frame.with_columns(local)
-        return frame.to_native()
+        return frames.write_frame(data, self.backend)
+
+
+def _take_bound(bound: Bound | None, positions: np.ndarray) -> Bound | None:
+    return None if bound is None else (bound[0][positions], bound[1][positions])
 
 
 def ragged_rows(offsets: np.ndarray, owners: np.ndarray) -> np.ndarray:

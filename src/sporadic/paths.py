@@ -11,6 +11,8 @@ import numpy as np
 from sporadic.controls import Changes
 from sporadic.timeaxis import Native
 
+_HAIR = 1e-9  # of a step: what rounding adds to or takes from a whole number of steps makes no further one
+
 
 @dataclass(frozen=True)
 class Stepping:
@@ -28,8 +30,7 @@ class Stepping:
         """For each length, how many steps it takes (at least one) and how long all but the last are."""
         if self.max_step is None:
             return np.ones(len(length), dtype=np.int64), length
-        full = np.floor(length / self.max_step)
-        count = np.maximum(full + (length > full * self.max_step), 1)
+        count = np.maximum(np.ceil(length / self.max_step - _HAIR), 1)
         capped = count > self.max_steps
         count = np.where(capped, self.max_steps, count).astype(np.int64)
         return count, np.where(capped, length / count, np.minimum(self.max_step, length))
@@ -72,7 +73,7 @@ def cut_paths(series: np.ndarray, start: Native, stop: Native, *, origin: Native
     if stepping.bin_width is None:
         length = (finish - begin) / unit
     else:
-        bins = [np.round((t - origin[path]) / unit / stepping.bin_width) for t in (begin, finish)]
+        bins = [np.floor((t - origin[path]) / unit / stepping.bin_width + 0.5 + _HAIR) for t in (begin, finish)]
         length = bins[1] - bins[0]
     count, step = stepping.cut(np.maximum(length, 0.0))
 

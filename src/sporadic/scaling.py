@@ -57,10 +57,10 @@ class StaticColumn:
 
     def encode(self, column: pd.Series) -> np.ndarray:
         if self.levels:
-            codes = pd.Index(self.levels).get_indexer(column.astype(object).map(str, na_action="ignore"))
-            return (codes[:, None] == np.arange(self.size)).astype(np.float32)
+            codes = pd.Index(self.levels).get_indexer(pd.Index(column.astype(object).map(str, na_action="ignore")))
+            return (codes[:, None] == np.arange(self.size)).astype(np.float64)
         numbers = (column.to_numpy(dtype=np.float64, na_value=np.nan) - self.location) / self.scale
-        return np.where(np.isfinite(numbers), numbers, 0.0).astype(np.float32)[:, None]
+        return np.where(np.isfinite(numbers), numbers, 0.0)[:, None]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class Scaling:
         """Refuses a panel that does not speak of the same things as the one this was learned from."""
         for what, known, given in (
             ("variables", self.variables, panel.variables),
-            ("controls", self.levels + self.boluses, panel.controls.levels + panel.controls.boluses),
+            ("held controls", self.levels, panel.controls.levels),
+            ("boluses", self.boluses, panel.controls.boluses),
             ("static covariates", tuple(c.name for c in self.static), tuple(map(str, panel.static.columns))),
         ):
             missing = [n for n in known if n not in given]
@@ -118,16 +119,21 @@ class Scaling:
             if unknown or (missing and what != "variables"):
                 parts = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
                 parts += [f"has the unknown {', '.join(map(repr, unknown))}"] if unknown else []
-                raise VariableError(f"The model was made for the {what} {', '.join(map(repr, known)) or 'none'}; this panel "
-                                    f"{' and '.join(parts)}.")  # fmt: skip
+                raise VariableError(
+                    f"The model was made for the {what} {', '.join(map(repr, known)) or 'none'}; this panel "
+                    f"{' and '.join(parts)}."
+                )
 
     def encode_static(self, panel: Panel) -> np.ndarray:
         parts = [c.encode(panel.static[c.name]) for c in self.static]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((len(panel), 0), dtype=np.float32)
+        return np.concatenate(parts, axis=1) if parts else np.zeros((len(panel), 0))
 
     def phase(self, times: Native) -> np.ndarray:
         """Where in each calendar period a native time lies, in radians."""
-        return np.stack([2 * np.pi * (times % p) / p for p in self.periods], -1) if self.periods else np.zeros((len(times), 0))
+        phases = np.zeros((len(times), len(self.periods)))
+        for j, period in enumerate(self.periods):
+            phases[:, j] = 2 * np.pi * (times % period) / period
+        return phases
 
 
 def _location_and_scale(values: np.ndarray) -> tuple[float, float]:
@@ -138,7 +144,7 @@ def _location_and_scale(values: np.ndarray) -> tuple[float, float]:
 
 
 def _size(table: np.ndarray) -> np.ndarray:
-    """The root mean square of what is not zero: controls are scaled but never shifted, so that no control stays none."""
+    """The root mean square of what is not zero: controls are scaled, never shifted, so that no control stays none."""
     used = table != 0
     size = np.sqrt((table**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
     return np.where(size > 0, size, 1.0)
@@ -159,5 +165,7 @@ def _periods(calendar: Calendar, panel: Panel) -> tuple[float, ...]:
         return tuple(panel.axis.duration(period) for period in calendar.values())
     names = [calendar] if isinstance(calendar, str) else list(calendar)
     if not panel.axis.is_datetime:
-        raise OptionError(f"The times are numbers, so calendar={calendar!r} needs a length, as in calendar={{{names[0]!r}: 365.25}}.")
+        raise OptionError(
+            f"The times are numbers, so calendar={calendar!r} needs a length, as in calendar={{{names[0]!r}: 365.25}}."
+        )
     return tuple(panel.axis.duration(name) for name in names)

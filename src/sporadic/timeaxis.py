@@ -4,18 +4,22 @@ Times stay in the scale they came in, as int64 or float64, so that differences a
 by the model's time unit, ever reach the accelerator.
 """
 
+import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import OptionError
+from sporadic import frames
+from sporadic.errors import DataError, OptionError, quote
 
 Native = np.ndarray  # int64 or float64, one entry per time
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "year": 365.2425 * 86_400}
+_TICKS_PER_SECOND = {"us": 10**6, "ns": 10**9}
+_MOST_MICROSECONDS = np.iinfo(np.int64).max // 1000  # that nanoseconds can hold: until the year 2262
+_UTC_OFFSET = r"[T ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 
 
 @dataclass(frozen=True)
@@ -31,96 +35,160 @@ class TimeAxis:
         return self.unit is not None
 
     @property
+    def kind(self) -> str:
+        return "datetimes" if self.is_datetime else "numbers"
+
+    @property
     def ticks_per_second(self) -> int:
-        return {"us": 10**6, "ns": 10**9}[self.unit or "us"]
+        return _TICKS_PER_SECOND[self.unit or "us"]
 
     def parse(self, values: Any) -> Native:
-        """Times a user wrote, in native units; raises an OptionError for the wrong kind of time."""
-        values = np.atleast_1d(np.asarray(values, dtype=object)) if np.isscalar(values) else values
-        series = pd.Series(values) if not isinstance(values, pd.Series) else values
-        if self.is_datetime:
-            if pd.api.types.is_numeric_dtype(series) and len(series):
-                raise OptionError(f"The panel's times are datetimes; got the number {series.iloc[0]!r}.")
-            try:
-                stamps = pd.to_datetime(series, utc=self.timezone is not None, format="ISO8601" if _is_text(series) else None)
-            except (ValueError, TypeError) as error:
-                raise OptionError(f"The panel's times are datetimes; {series.iloc[0]!r} cannot be read as one.") from error
-            if getattr(stamps.dtype, "tz", None) is not None:
-                stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
-            return stamps.to_numpy().astype(f"datetime64[{self.unit}]").astype(np.int64)
-        if len(series) and isinstance(series.iloc[0], (str, datetime, date, np.datetime64, timedelta)):
-            raise OptionError(f"The panel's times are numbers; got {series.iloc[0]!r}.")
-        numbers = series.to_numpy()
-        return numbers.astype(np.int64 if np.issubdtype(numbers.dtype, np.integer) else np.float64)
+        """One or many times that a user wrote, in native units; the wrong kind of time is an OptionError."""
+        given = frames.series(values)
+        if not len(given):
+            return np.zeros(0, dtype=np.int64)
+        try:
+            native, bad, axis = read_times(given)
+        except DataError:
+            raise OptionError(f"{quote(given.iloc[0])} is no time; the panel's times are {self.kind}.") from None
+        if bad.any():
+            raise OptionError(f"{quote(given[bad].iloc[0])} is no time; the panel's times are {self.kind}.")
+        if reason := self.clash(axis):
+            raise OptionError(f"The panel's times are {self.kind}; {quote(given.iloc[0])} {reason}.")
+        return self.adopt(native, axis)
+
+    def clash(self, other: "TimeAxis") -> str | None:
+        """Why times of another axis cannot be compared with times of this one, as the end of a sentence."""
+        if self.is_datetime != other.is_datetime:
+            return "is a datetime" if other.is_datetime else "is a number"
+        if other.timezone and not self.timezone:
+            return "has a time zone, the panel's times have none"
+        return None
+
+    def adopt(self, native: Native, axis: "TimeAxis") -> Native:
+        """Times of another axis of the same kind, in this one's units; local times are read in this one's time zone."""
+        if not self.is_datetime:
+            return _as_integers(native) if self.integer else native
+        if self.timezone and not axis.timezone:
+            local = pd.DatetimeIndex(native.astype(f"datetime64[{axis.unit}]"))
+            first = np.ones(len(local), dtype=bool)  # of the two hours that have the same name in autumn
+            aware = local.tz_localize(self.timezone, ambiguous=first, nonexistent="shift_forward")
+            native = aware.tz_convert("UTC").tz_localize(None).to_numpy().astype(np.int64)
+        if axis.unit == self.unit:
+            return native
+        return native // 1000 if self.unit == "us" else np.clip(native, -_MOST_MICROSECONDS, _MOST_MICROSECONDS) * 1000
 
     def duration(self, value: Any) -> float:
         """A length of time in native units: a number, or for datetimes "30d", a timedelta or a calendar word."""
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.timedelta64))
         if not self.is_datetime:
-            if isinstance(value, (int, float, np.number)):
+            if is_number and np.isfinite(value):
                 return float(value)
-            raise OptionError(f"The panel's times are numbers, so a duration must be a number; got {value!r}.")
+            raise OptionError(f"The panel's times are numbers, so a duration must be one too; got {quote(value)}.")
         if isinstance(value, str) and value in _SECONDS:
-            return _SECONDS[value] * self.ticks_per_second
-        if isinstance(value, (int, float, np.number)):
-            raise OptionError(f'The panel\'s times are datetimes, so a duration needs a unit, as in "{value}d"; got {value!r}.')
+            return float(_SECONDS[value] * self.ticks_per_second)
+        if is_number:
+            raise OptionError(f'The panel\'s times are datetimes, so a duration needs a unit, as in "{value}d".')
+        text: Any = re.sub(r"(?<=[\d\s])d(?![a-z])", "D", value) if isinstance(value, str) else value
         try:
-            return pd.Timedelta(value) / pd.Timedelta(1, "s") * self.ticks_per_second
-        except (ValueError, TypeError) as error:
-            raise OptionError(f'{value!r} is not a duration; write "30d", "12h" or a timedelta.') from error
+            length = pd.Timedelta(text)  # for which "30d" is written "30D"
+        except (ValueError, TypeError):
+            length = pd.NaT
+        if not isinstance(length, pd.Timedelta):
+            words = ", ".join(f'"{word}"' for word in _SECONDS)
+            raise OptionError(f'{quote(value)} is no duration; write "30d", "12h", a timedelta, or one of {words}.')
+        return length / pd.Timedelta(1, "s") * self.ticks_per_second
 
-    def adopt(self, native: Native, axis: "TimeAxis") -> Native:
-        """Times of another axis of the same kind, in this one's units."""
-        if not self.is_datetime or axis.unit == self.unit:
-            return native
-        return native // 1000 if self.unit == "us" else native * 1000
+    def after(self, start: Native, duration: np.ndarray) -> Native:
+        """Native times that lie a duration (in native units) after others, exact for datetimes and whole numbers."""
+        if self.is_datetime:
+            return start + np.rint(duration).astype(np.int64)
+        return start + (_as_integers(duration) if start.dtype.kind == "i" else duration)
 
     def restore(self, native: Native) -> np.ndarray | pd.DatetimeIndex:
         """Native times as the user wrote them."""
         if not self.is_datetime:
-            whole = self.integer and (native.dtype.kind == "i" or bool(np.all(native == np.round(native))))
-            return native.astype(np.int64) if whole else native.astype(np.float64)
+            return _as_integers(native) if self.integer else native.astype(np.float64)
         stamps = pd.DatetimeIndex(native.astype(np.int64).astype(f"datetime64[{self.unit}]"))
         return stamps.tz_localize("UTC").tz_convert(self.timezone) if self.timezone else stamps
 
+    def restore_one(self, native: Any) -> Any:
+        return self.restore(np.asarray([native]))[0]
+
     def show(self, native: Any) -> str:
         """One native time, for a message."""
-        return str(self.restore(np.asarray([native]))[0])
+        return str(self.restore_one(native))
 
 
-def _is_text(series: pd.Series) -> bool:
-    return not pd.api.types.is_datetime64_any_dtype(series) and bool(len(series)) and isinstance(series.iloc[0], str)
+def _as_integers(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers as int64; others unchanged."""
+    whole = numbers.dtype.kind == "i" or bool(np.all((numbers == np.round(numbers)) & (np.abs(numbers) < 2**62)))
+    return numbers.astype(np.int64) if whole else numbers
 
 
 def read_times(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
     """A time column as native times, a mask of the unreadable entries (set to 0), and its axis.
 
-    Text is read as ISO-8601 datetimes or as numbers, whichever fits the first entry.
+    Text is read as numbers or as ISO-8601 datetimes, whichever fits more of it; no other date format is guessed at.
     """
-    if pd.api.types.is_bool_dtype(column):
-        raise OptionError(f"The time column {column.name!r} holds True/False, not times.")
+    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_complex_dtype(column):
+        what = f"{column.dtype} values"
+        raise DataError(f"The time column {quote(column.name)} holds {what}, not times.", column=column.name)
+    if pd.api.types.is_timedelta64_dtype(column):
+        raise DataError(
+            f"The time column {quote(column.name)} holds durations. Make them numbers, as in "
+            f"column / pd.Timedelta('1h'), or datetimes.",
+            column=column.name,
+        )
     if pd.api.types.is_numeric_dtype(column):
         return _read_numbers(column)
-    if not pd.api.types.is_datetime64_any_dtype(column):
-        entries = column.dropna()
-        if len(entries) and isinstance(entries.iloc[0], str):
-            numbers = pd.to_numeric(column, errors="coerce")
-            if not np.isnan(numbers.loc[entries.index[0]]):
-                return _read_numbers(numbers)
-            mixed = entries.str.contains(r"(?:Z|[+-]\d\d:?\d\d)$", regex=True).any()
-            column = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=bool(mixed))
-        else:
-            column = pd.to_datetime(column, errors="coerce")
-    timezone = str(column.dt.tz) if column.dt.tz is not None else None
-    if timezone is not None:
-        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    unit = "ns" if np.datetime_data(column.dtype)[0] == "ns" else "us"
-    bad = column.isna().to_numpy()
-    ticks = column.to_numpy().astype(f"datetime64[{unit}]").astype(np.int64)
-    return np.where(bad, 0, ticks), bad, TimeAxis(unit=unit, timezone=timezone)
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _read_datetimes(column)
+    entries = column.astype(object)
+    found = pd.api.types.infer_dtype(entries, skipna=True)
+    if found in ("datetime", "datetime64", "date"):
+        stamps = pd.to_datetime(entries, errors="coerce")
+        if stamps.notna().equals(entries.notna()):  # unless they are of several time zones
+            return _read_datetimes(stamps)
+    return _read_text(entries.map(str, na_action="ignore").astype("str").str.strip())
 
 
 def _read_numbers(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
-    integer = pd.api.types.is_integer_dtype(column) and not column.isna().any()
-    numbers = column.to_numpy(dtype=np.int64 if integer else np.float64, **({} if integer else {"na_value": np.nan}))
+    integer = pd.api.types.is_integer_dtype(column) and not column.isna().any() and column.max() < 2**63
+    numbers = column.to_numpy(dtype=np.int64) if integer else column.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = ~np.isfinite(numbers)
     return np.where(bad, numbers.dtype.type(0), numbers), bad, TimeAxis(integer=bool(integer))
+
+
+def _read_datetimes(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
+    zone = column.dt.tz
+    if zone is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    stamps = column.to_numpy()
+    unit = "ns" if np.datetime_data(stamps.dtype)[0] == "ns" else "us"
+    bad = column.isna().to_numpy()
+    ticks = stamps.astype(f"datetime64[{unit}]").astype(np.int64)
+    return np.where(bad, 0, ticks), bad, TimeAxis(unit=unit, timezone=_zone_name(zone))
+
+
+def _read_text(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
+    numbers = pd.to_numeric(column, errors="coerce")
+    if 2 * numbers.notna().sum() >= column.notna().sum():
+        return _read_numbers(numbers)
+    column = column.where(column.str.match(r"\d", na=False))  # pandas would read "now" as a time
+    aware = column.str.contains(_UTC_OFFSET, regex=True, na=False)
+    stamps = pd.to_datetime(column, errors="coerce", utc=bool(aware.any()), format="ISO8601")
+    return _read_datetimes(stamps.where(aware) if aware.any() else stamps)  # if some have a zone, all must
+
+
+def _zone_name(zone: Any) -> str | None:
+    """A name that pandas, polars and pyarrow read: "Europe/Brussels", "+01:00"; a zone without one becomes UTC."""
+    if zone is None:
+        return None
+    name = str(zone)
+    name = name.removeprefix("UTC") if re.fullmatch(r"UTC[+-]\d\d:\d\d", name) else name
+    try:
+        pd.Timestamp(0, tz=name)
+    except (ValueError, KeyError, OSError):
+        return "UTC"
+    return name

@@ -1,4 +1,4 @@
-"""Correlated Ornstein-Uhlenbeck pairs with random parameters (paper, appendix "Application to Ornstein-Uhlenbeck SDEs").
+"""Correlated Ornstein-Uhlenbeck pairs with random parameters (paper, appendix on Ornstein-Uhlenbeck SDEs).
 
 dY = θ(r − Y)dt + σ dW, Y(0) = 0, seen without noise. `OUProcess` holds the law; the generator here and the exact
 filter in `sporadic.oracle` both take their transitions from it.
@@ -9,11 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sporadic.datasets.sampling import check_size, grid, sporadic_panel
 from sporadic.errors import one_of
 from sporadic.panel import Panel
+
+Array = NDArray[np.float64]
 
 SETTINGS = ("random-r", "random-lag", "independent", "random-theta")
 SCHEMES = ("euler", "exact")
@@ -39,6 +41,7 @@ class OUProcess:
     reach: ClassVar[float] = 0.5
     dt: ClassVar[float] = 0.05
     span: ClassVar[float] = 10.0
+    longest_lag: ClassVar[int] = 10
 
     @classmethod
     def of(cls, setting: str, scheme: str) -> "OUProcess":
@@ -46,7 +49,7 @@ class OUProcess:
         one_of("scheme", scheme, SCHEMES)
         match setting:
             case "random-lag":
-                return cls(lags=tuple(range(11)), scheme=scheme)
+                return cls(lags=tuple(range(cls.longest_lag + 1)), scheme=scheme)
             case "independent":
                 return cls(rho=0.0, scheme=scheme)
             case "random-theta":
@@ -55,20 +58,19 @@ class OUProcess:
                 return cls(scheme=scheme)
 
     @property
-    def correlation(self) -> NDArray[np.float64]:
+    def correlation(self) -> Array:
         """Of the two Wiener processes, hence of any two increments over the same time."""
         return np.array([[1.0, self.rho], [self.rho, 1.0]])
 
-    def transition(self, theta: ArrayLike, steps: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def transition(self, theta: Array, steps: int | NDArray[np.integer]) -> tuple[Array, Array]:
         """Over a number of grid steps Y − r shrinks by `decay` and gains noise of `variance` × `correlation`."""
-        theta, steps = np.asarray(theta, dtype=np.float64), np.asarray(steps)
         if self.scheme == "euler":
             one_step = 1 - theta * self.dt
             stationary = self.sigma**2 * self.dt / (1 - one_step**2)
         else:
             one_step = np.exp(-theta * self.dt)
             stationary = self.sigma**2 / (2 * theta)
-        decay = one_step**steps
+        decay = np.power(one_step, steps)
         return decay, stationary * (1 - decay**2)
 
     def draw_parameters(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -79,21 +81,20 @@ class OUProcess:
         columns = {"id": np.arange(n), "r1": r[:, 0], "r2": r[:, 1], "theta": theta, "lag": np.round(lag * self.dt, 9)}
         return pd.DataFrame(columns)
 
-    def simulate(self, parameters: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Paths of X on the grid, (series, grid points, 2)."""
-        n, length, longest = len(parameters), len(grid(self.span, self.dt)), max(SETTING_LAGS)
+    def simulate(self, parameters: pd.DataFrame, rng: np.random.Generator) -> Array:
+        """Paths of X on the grid, (series, grid points, 2).
+
+        Y is always drawn long enough for the longest lag, so that one seed means the same noise in every setting.
+        """
+        n, length = len(parameters), len(grid(self.span, self.dt))
         r = parameters[["r1", "r2"]].to_numpy()
         decay, variance = self.transition(parameters["theta"].to_numpy()[:, None], 1)
-        noise = rng.standard_normal((length + longest - 1, n, 2)) @ np.linalg.cholesky(self.correlation).T
-        y = np.zeros((length + longest, n, 2))
-        for step in range(length + longest - 1):
-            y[step + 1] = r + decay * (y[step] - r) + np.sqrt(variance) * noise[step]
+        noise = rng.standard_normal((length + self.longest_lag - 1, n, 2)) @ np.linalg.cholesky(self.correlation).T
+        y = np.zeros((len(noise) + 1, n, 2))
+        for step, shock in enumerate(noise):
+            y[step + 1] = r + decay * (y[step] - r) + np.sqrt(variance) * shock
         lag = np.round(parameters["lag"].to_numpy() / self.dt).astype(int)
         return y[lag[:, None] + np.arange(length), np.arange(n)[:, None]]
-
-
-SETTING_LAGS = OUProcess.of("random-lag", "euler").lags
-"""Paths are always drawn long enough for the longest lag, so that one seed means the same noise in every setting."""
 
 
 def ou(n: int = 10_000, setting: str = "random-r", seed: int = 0, scheme: str = "euler") -> Panel:

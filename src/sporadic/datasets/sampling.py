@@ -13,7 +13,7 @@ POINTS = 20
 
 def grid(span: float, dt: float) -> NDArray[np.float64]:
     """0, dt, …, span, free of the rounding noise of repeated sums."""
-    return np.round(np.arange(round(span / dt) + 1) * dt, 9)
+    return np.round(np.arange(round(span / dt) + 1, dtype=np.float64) * dt, 9)
 
 
 def check_size(n: int) -> None:

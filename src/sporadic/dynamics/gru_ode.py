@@ -6,9 +6,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.dynamics.base import AbstractRelaxation, with_input
-
-_xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+from sporadic.dynamics.base import AbstractRelaxation, constant_bias, with_input, xavier
 
 
 class Bilinear(eqx.Module):
@@ -20,8 +18,8 @@ class Bilinear(eqx.Module):
 
     def __init__(self, hidden_size: int, rank: int, *, key: PRNGKeyArray):
         a, b, c = jr.split(key, 3)
-        self.a, self.b = _xavier(a, (rank, hidden_size)), _xavier(b, (rank, hidden_size))
-        self.c = _xavier(c, (hidden_size, rank))
+        self.a, self.b = xavier(a, (rank, hidden_size)), xavier(b, (rank, hidden_size))
+        self.c = xavier(c, (hidden_size, rank))
 
     def __call__(self, h: Float[Array, " hidden"]) -> Float[Array, " hidden"]:
         return self.c @ ((self.a @ h) * (self.b @ h))
@@ -39,16 +37,13 @@ class GRUODE(AbstractRelaxation):
     bilinear: Bilinear | None
 
     def __init__(self, hidden_size: int, input_size: int = 0, *, bilinear_rank: int = 0, key: PRNGKeyArray):
-        keys = jr.split(key, 7)
-        r, z, g, wr, wz, wg = (
-            _xavier(k, (hidden_size, size)) if size else None
-            for k, size in zip(keys[:6], [hidden_size] * 3 + [input_size] * 3, strict=True)
-        )
-        self.gates, self.candidate = jnp.concatenate([r, z]), g
-        self.gates_bias, self.candidate_bias = jnp.full(2 * hidden_size, 0.05), jnp.full(hidden_size, 0.05)
-        self.gates_input = jnp.concatenate([wr, wz]) if input_size else None
-        self.candidate_input = wg
-        self.bilinear = Bilinear(hidden_size, bilinear_rank, key=keys[6]) if bilinear_rank else None
+        r, z, g, wr, wz, wg, bilinear = jr.split(key, 7)
+        of_state, of_input = (hidden_size, hidden_size), (hidden_size, input_size)
+        self.gates, self.candidate = jnp.concatenate([xavier(k, of_state) for k in (r, z)]), xavier(g, of_state)
+        self.gates_bias, self.candidate_bias = constant_bias(2 * hidden_size), constant_bias(hidden_size)
+        self.gates_input = jnp.concatenate([xavier(k, of_input) for k in (wr, wz)]) if input_size else None
+        self.candidate_input = xavier(wg, of_input) if input_size else None
+        self.bilinear = Bilinear(hidden_size, bilinear_rank, key=bilinear) if bilinear_rank else None
 
     def relaxation(
         self, h: Float[Array, " hidden"], x: Float[Array, " inputs"]

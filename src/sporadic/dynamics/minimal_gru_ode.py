@@ -8,15 +8,14 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.dynamics.base import AbstractRelaxation, with_input
-from sporadic.dynamics.gru_ode import _xavier
+from sporadic.dynamics.base import AbstractRelaxation, constant_bias, with_input, xavier
 
 
 class MinimalGRUODE(AbstractRelaxation):
     """dh/dt = (1 − f) ⊙ (a(U_h (f ⊙ h)) − h).
 
-    The paper prints a = σ, which keeps h in [0, 1]; its code uses tanh, and so do we. Pass `activation=jax.nn.sigmoid` for
-    the printed form.
+    The paper prints a = σ, which keeps h in [0, 1]; its code uses tanh, and so do we. Pass `activation=jax.nn.sigmoid`
+    for the printed form.
     """
 
     gate: Float[Array, "hidden hidden"]
@@ -29,10 +28,10 @@ class MinimalGRUODE(AbstractRelaxation):
 
     def __init__(self, hidden_size: int, input_size: int = 0, *, activation: Callable = jnp.tanh, key: PRNGKeyArray):
         f, g, wf, wg = jr.split(key, 4)
-        self.gate, self.candidate = _xavier(f, (hidden_size, hidden_size)), _xavier(g, (hidden_size, hidden_size))
-        self.gate_bias, self.candidate_bias = jnp.full(hidden_size, 0.05), jnp.full(hidden_size, 0.05)
-        self.gate_input = _xavier(wf, (hidden_size, input_size)) if input_size else None
-        self.candidate_input = _xavier(wg, (hidden_size, input_size)) if input_size else None
+        self.gate, self.candidate = xavier(f, (hidden_size, hidden_size)), xavier(g, (hidden_size, hidden_size))
+        self.gate_bias, self.candidate_bias = constant_bias(hidden_size), constant_bias(hidden_size)
+        self.gate_input = xavier(wf, (hidden_size, input_size)) if input_size else None
+        self.candidate_input = xavier(wg, (hidden_size, input_size)) if input_size else None
         self.activation = activation
 
     def relaxation(

@@ -20,7 +20,7 @@ def make_flow(name: str, dynamics: AbstractDynamics, **options: Any) -> Abstract
     """A flow by name; Euler and midpoint take fixed steps of 0.05 unless told otherwise."""
     one_of("flow", name, FLOWS)
     if name == "exponential":
-        return Exponential(dynamics, **options)  # pyright: ignore[reportArgumentType] (checked by the flow itself)
+        return Exponential(dynamics, **options)
     if name == "discrete":
         return Discrete(dynamics, **options)
     if name in ("euler", "midpoint"):

@@ -13,7 +13,7 @@ from sporadic.scaling import Dimensions
 
 
 class Cost(NamedTuple):
-    """What a crossing cost: steps taken and evaluations of the vector field."""
+    """What a crossing cost: steps taken, and evaluations of the vector field (−1 where the solver does not tell)."""
 
     steps: Int[Array, ""]
     evaluations: Int[Array, ""]
@@ -47,8 +47,9 @@ class Input(eqx.Module):
     def __call__(self, s: Float[Array, ""] | float) -> Float[Array, " context"]:
         if not self.calendar.frequencies:
             return self.span.held
-        back = self.span.gap - s
-        return self.calendar.context(self.span.held, self.span.phase - jnp.asarray(self.calendar.frequencies) * back)
+        phase = self.span.phase
+        back = jnp.asarray(self.calendar.frequencies, phase.dtype) * (self.span.gap - s)
+        return self.calendar.context(self.span.held, phase - back)
 
 
 class AbstractFlow(eqx.Module):
@@ -60,7 +61,9 @@ class AbstractFlow(eqx.Module):
         """How the host should cut time up for this flow."""
 
     @abstractmethod
-    def solve(self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input) -> tuple[Float[Array, " hidden"], Cost]:
+    def solve(
+        self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input
+    ) -> tuple[Float[Array, " hidden"], Cost]:
         """The state after the gap, and what it cost."""
 
     def __call__(self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input) -> Float[Array, " hidden"]:

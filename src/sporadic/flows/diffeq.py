@@ -1,17 +1,25 @@
 """Flows by Diffrax: any solver, fixed or adaptive steps, any adjoint. The reference the fast flow is tested against."""
 
+from collections.abc import Callable
+from typing import Any
+
 import diffrax
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from sporadic.dynamics.base import AbstractDynamics
 from sporadic.errors import OptionError, one_of
 from sporadic.flows.base import AbstractFlow, Cost, Input
 from sporadic.paths import Stepping
 
-SOLVERS = {"euler": diffrax.Euler, "midpoint": diffrax.Midpoint, "dopri5": diffrax.Dopri5, "tsit5": diffrax.Tsit5}
-ADJOINTS = {
+SOLVERS: dict[str, Callable[[], diffrax.AbstractSolver]] = {
+    "euler": diffrax.Euler,
+    "midpoint": diffrax.Midpoint,
+    "dopri5": diffrax.Dopri5,
+    "tsit5": diffrax.Tsit5,
+}
+ADJOINTS: dict[str, Callable[[], diffrax.AbstractAdjoint]] = {
     "checkpoint": diffrax.RecursiveCheckpointAdjoint,
     "direct": diffrax.DirectAdjoint,
     "backsolve": diffrax.BacksolveAdjoint,
@@ -21,10 +29,14 @@ ADJOINTS = {
 class DiffEq(AbstractFlow):
     """Solves dh/dt = f(h, x(t)) over the gap.
 
-    With `step`, steps are fixed: full ones and a remainder, at most `max_steps`, beyond which they lengthen. Without it the
-    solver chooses them by `rtol` and `atol`; a gap that needs more than `max_steps` is an error. Under `vmap` each series
-    steps by itself. `adjoint` is "checkpoint" (default), "direct", "backsolve" (the paper's adjoint method: constant
-    memory, but it integrates a contracting field backwards, which loses the solution on long gaps), or Diffrax's own.
+    With `step`, steps are fixed: full ones and a remainder. A gap that would take more than `max_steps` is crossed in
+    longer ones, up to one time unit, where an explicit solver of a GRU-ODE is still stable; what is left then changes
+    nothing. Without `step` the solver chooses by `rtol` and `atol`, and a gap that needs more than `max_steps` is an
+    error. Under `vmap` each series steps by itself.
+
+    `adjoint` is "checkpoint" (default), "direct" (its cost grows with `max_steps`), "backsolve" (the paper's adjoint
+    method: constant memory, but it integrates a contracting field backwards, which loses the solution on long gaps), or
+    Diffrax's own.
     """
 
     dynamics: AbstractDynamics
@@ -35,15 +47,25 @@ class DiffEq(AbstractFlow):
     max_steps: int = eqx.field(static=True)
     adjoint: diffrax.AbstractAdjoint
 
-    def __init__(self, dynamics: AbstractDynamics, solver: str | diffrax.AbstractSolver = "tsit5", *, step: float | None = None,
-                 rtol: float = 1e-4, atol: float = 1e-6, max_steps: int = 4096,
-                 adjoint: str | diffrax.AbstractAdjoint = "checkpoint"):  # fmt: skip
+    def __init__(
+        self,
+        dynamics: AbstractDynamics,
+        solver: str | diffrax.AbstractSolver = "tsit5",
+        *,
+        step: float | None = None,
+        rtol: float = 1e-4,
+        atol: float = 1e-6,
+        max_steps: int = 4096,
+        adjoint: str | diffrax.AbstractAdjoint = "checkpoint",
+    ):
         if isinstance(solver, str):
             solver = SOLVERS[one_of("solver", solver, tuple(SOLVERS))]()
         if isinstance(adjoint, str):
             adjoint = ADJOINTS[one_of("adjoint", adjoint, tuple(ADJOINTS))]()
         if step is None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
             raise OptionError(f"{type(solver).__name__} cannot choose its own steps: give step=, in model time units.")
+        if max_steps < 2 or not (step is None or step > 0):
+            raise OptionError(f"A solver takes step > 0 and max_steps >= 2; got step={step}, max_steps={max_steps}.")
         self.dynamics, self.solver, self.adjoint = dynamics, solver, adjoint
         self.step, self.rtol, self.atol, self.max_steps = step, rtol, atol, max_steps
 
@@ -51,28 +73,63 @@ class DiffEq(AbstractFlow):
     def stepping(self) -> Stepping:
         return Stepping()
 
-    def solve(self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input) -> tuple[Float[Array, " hidden"], Cost]:
-        length = jnp.where(gap > 0, gap, 1.0)  # a gap of no length is solved as some other one, and then not used
+    def solve(
+        self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input
+    ) -> tuple[Float[Array, " hidden"], Cost]:
         if self.step is None:
-            first, controller = None, diffrax.PIDController(rtol=self.rtol, atol=self.atol)
+            first, length = None, gap
+            controller = diffrax.PIDController(rtol=self.rtol, atol=self.atol)
         else:
-            first, controller = jnp.maximum(self.step, length / (self.max_steps - 1)), diffrax.ConstantStepSize()
+            n_full = self.max_steps - 1
+            first = jnp.clip(gap / n_full, self.step, max(self.step, 1.0))
+            length = jnp.minimum(gap, first * n_full)
+            controller = FullSteps()
+        moved = gap > 0
+        length = jnp.where(moved, length, self.step or 0.01)  # no gap at all: one short step, which is then not used
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(_field), self.solver, 0.0, length, first, h, (self.dynamics, x),
             stepsize_controller=controller, max_steps=self.max_steps, adjoint=self.adjoint,
         )  # fmt: skip
-        steps = jnp.where(gap > 0, jnp.asarray(solution.stats["num_steps"]), 0)
-        after = jnp.where(gap > 0, solution.ys[-1], h)
-        return after, Cost(steps, steps * _evaluations(self.solver))
+        assert solution.ys is not None
+        steps = jnp.where(moved, jnp.asarray(solution.stats["num_steps"]), 0)
+        return jnp.where(moved, solution.ys[-1], h), Cost(steps, _evaluations(self.solver, steps))
 
 
-def _field(s: Float[Array, ""], h: Float[Array, " hidden"], field_and_input: tuple[AbstractDynamics, Input]) -> Float[Array, " hidden"]:
+class FullSteps(diffrax.AbstractStepSizeController):
+    """Steps of length dt0, and a remainder.
+
+    Diffrax's own constant steps are equal parts of the way: one more of them, and the solution jumps as the gap grows.
+    """
+
+    def wrap(self, direction: Any) -> "FullSteps":
+        return self
+
+    def init(
+        self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Callable, error_order: Any
+    ) -> tuple[Any, Any]:
+        return t0 + dt0, (t0, dt0, jnp.asarray(1))
+
+    def adapt_step_size(
+        self, t0: Any, t1: Any, y0: Any, y1_candidate: Any, args: Any, y_error: Any, error_order: Any,
+        controller_state: Any,
+    ) -> tuple[Any, Any, Any, Any, Any, diffrax.RESULTS]:  # fmt: skip
+        start, step, taken = controller_state
+        state = start, step, taken + 1
+        return True, t1, start + step * (taken + 1), False, state, diffrax.RESULTS.successful
+
+
+def _field(
+    s: Any, h: Float[Array, " hidden"], field_and_input: tuple[AbstractDynamics, Input]
+) -> Float[Array, " hidden"]:
     dynamics, x = field_and_input
     return dynamics(h, x(s))
 
 
-def _evaluations(solver: diffrax.AbstractSolver) -> int:
-    """Evaluations of the field per step; the first stage of a first-same-as-last solver is reused."""
-    if isinstance(solver, diffrax.AbstractERK):
-        return solver.tableau.num_stages - int(solver.tableau.fsal)
-    return 1
+def _evaluations(solver: diffrax.AbstractSolver, steps: Int[Array, ""]) -> Int[Array, ""]:
+    """Evaluations of the field in so many steps; a first-same-as-last solver reuses its last stage."""
+    if isinstance(solver, diffrax.AbstractImplicitSolver):
+        return jnp.where(steps > 0, -1, 0)  # Diffrax does not count the iterations of the root finder
+    if isinstance(solver, diffrax.AbstractERK) and isinstance(solver.tableau, diffrax.ButcherTableau):
+        reused = int(solver.tableau.fsal)
+        return steps * (solver.tableau.num_stages - reused) + jnp.where(steps > 0, reused, 0)
+    return steps

@@ -6,6 +6,7 @@ A family is written for arrays of any shape whose last axis holds the raw parame
 from abc import abstractmethod
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
@@ -37,4 +38,4 @@ class AbstractFamily(eqx.Module):
         """KL(raw ‖ p_obs): what the authors' code uses instead of the paper's post-jump loss."""
 
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
-        return -self.distribution(raw).log_prob(value)
+        return jnp.negative(self.distribution(raw).log_prob(value))

@@ -1,8 +1,10 @@
 """The Gaussian family: mean and log-variance, with a noise variance for what is observed."""
 
+import math
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
@@ -33,8 +35,10 @@ class Gaussian(AbstractFamily):
 
     def bayes(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
         mean, log_variance = raw[..., 0], raw[..., 1]
-        trust = jnp.exp(log_variance) / (jnp.exp(log_variance) + self.noise**2)
-        return jnp.stack([mean + trust * (value - mean), jnp.log(trust * self.noise**2)], axis=-1)
+        log_noise = 2 * math.log(self.noise)
+        trust = jax.nn.sigmoid(log_variance - log_noise)
+        log_trust = jax.nn.log_sigmoid(log_variance - log_noise)
+        return jnp.stack([mean + trust * (value - mean), log_trust + log_noise], axis=-1)
 
     def kl(self, raw: Float[Array, "*n raw"], other: Float[Array, "*n raw"]) -> Float[Array, " *n"]:
         excess = raw[..., 1] - other[..., 1]
@@ -42,5 +46,5 @@ class Gaussian(AbstractFamily):
         return (jnp.exp(excess) + shift - 1 - excess) / 2
 
     def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
-        observed = jnp.stack([value, jnp.full_like(value, 2 * jnp.log(self.noise))], axis=-1)
+        observed = jnp.stack([value, jnp.full_like(value, 2 * math.log(self.noise))], axis=-1)
         return self.kl(raw, observed)

@@ -1,5 +1,7 @@
-"""Models: the registry by name."""
+"""Models: the registry by name. Calling the module itself, `sp.models()`, lists the names."""
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from jaxtyping import PRNGKeyArray
@@ -7,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 from sporadic.errors import one_of
 from sporadic.models.base import AbstractFilter as AbstractFilter
 from sporadic.models.base import AbstractModel as AbstractModel
+from sporadic.models.base import Filtered as Filtered
 from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.models.gru_ode_bayes import GRUODEBayes as GRUODEBayes
 from sporadic.scaling import Dimensions
@@ -20,3 +23,11 @@ def names() -> tuple[str, ...]:
 def build(name: str, dimensions: Dimensions, *, key: PRNGKeyArray, **options: Any) -> AbstractModel:
     """A model by name, for data of these dimensions."""
     return RECIPES[one_of("model", name, names())].build(dimensions, key=key, **options)
+
+
+class _Registry(ModuleType):
+    def __call__(self) -> tuple[str, ...]:
+        return names()
+
+
+sys.modules[__name__].__class__ = _Registry

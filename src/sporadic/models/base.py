@@ -28,16 +28,23 @@ class AbstractModel(eqx.Module):
         """How the host should lay out events for this model."""
 
     @abstractmethod
-    def loss(self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None) -> Terms:
+    def loss(
+        self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
+    ) -> Terms:
         """The training loss of one series; `key` switches dropout on."""
 
     @abstractmethod
-    def forecast(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, "queries variables raw"]:
+    def forecast(
+        self, events: Events, static: Float[Array, " static"], queries: Queries
+    ) -> Float[Array, "queries variables raw"]:
         """The belief at each query, given the events up to the one it starts from."""
 
 
 class Filtered(NamedTuple):
-    """The belief just before each event, and the states: `states[0]` is the initial one, `states[k]` follows event k."""
+    """The belief just before each event, and the states: `states[0]` is the initial one, `states[k]` follows event k.
+
+    Events are counted from 1 here, as in `Queries`.
+    """
 
     prior: Float[Array, "events variables raw"]
     states: State
@@ -63,10 +70,14 @@ class AbstractFilter(AbstractModel):
         """The belief about every variable, as raw parameters of its family."""
 
     @abstractmethod
-    def update(self, state: State, prior: Float[Array, "variables raw"], event: Events, context: Float[Array, " context"]) -> State:
+    def update(
+        self, state: State, prior: Float[Array, "variables raw"], event: Events, context: Float[Array, " context"]
+    ) -> State:
         """The state after an observation."""
 
-    def step(self, state: State, event: Events, key: PRNGKeyArray | None = None) -> tuple[State, Float[Array, "variables raw"]]:
+    def step(
+        self, state: State, event: Events, key: PRNGKeyArray | None = None
+    ) -> tuple[State, Float[Array, "variables raw"]]:
         """Through one event: the state after it, and the belief just before it."""
         state = self.flow(state, event.span)
         context = self.calendar.context(event.control, event.span.phase)
@@ -75,7 +86,9 @@ class AbstractFilter(AbstractModel):
         observed = jnp.any(event.mask)
         return jax.tree.map(lambda new, old: jnp.where(observed, new, old), updated, state), prior
 
-    def filter(self, events: Events, static: Float[Array, " static"], *, state: State = None, key: PRNGKeyArray | None = None) -> Filtered:
+    def filter(
+        self, events: Events, static: Float[Array, " static"], *, state: State = None, key: PRNGKeyArray | None = None
+    ) -> Filtered:
         """Through all events of a series, from the initial state or from one carried on."""
 
         def body(state: State, event_and_key: tuple[Events, PRNGKeyArray | None]):
@@ -87,7 +100,9 @@ class AbstractFilter(AbstractModel):
         _, (prior, after) = jax.lax.scan(jax.checkpoint(body), start, (events, keys))
         return Filtered(prior, jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, after))
 
-    def loss(self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None) -> Terms:
+    def loss(
+        self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
+    ) -> Terms:
         key, key_post = (None, None) if key is None else jr.split(key)
         prior, states = self.filter(events, static, key=key)
         context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
@@ -96,7 +111,9 @@ class AbstractFilter(AbstractModel):
         post = jax.vmap(lambda s, c, k: self.observe(s, c, key=k))(after, context, keys)
         return objective.terms(self.family, prior[events.first], post, events.value, events.mask)
 
-    def forecast(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, "queries variables raw"]:
+    def forecast(
+        self, events: Events, static: Float[Array, " static"], queries: Queries
+    ) -> Float[Array, "queries variables raw"]:
         states = self.filter(events, static).states
 
         def ask(query: Queries) -> Float[Array, "variables raw"]:

@@ -15,20 +15,13 @@ from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
 from sporadic.errors import OptionError, one_of
 from sporadic.events import Events, Layout, Span
 from sporadic.flows import AbstractFlow, Calendar, DiffEq, Input, make_flow
+from sporadic.initialisation import linear
 from sporadic.likelihoods import AbstractFamily, Gaussian
 from sporadic.models.base import AbstractFilter
 from sporadic.scaling import Dimensions
 from sporadic.updates import UPDATES, AbstractUpdate
 
 DYNAMICS = {"gru-ode": GRUODE, "minimal-gru-ode": MinimalGRUODE}
-_xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
-
-
-def linear(in_size: int, out_size: int, *, key: PRNGKeyArray) -> eqx.nn.Linear:
-    """A linear layer initialised as the authors do: Xavier-uniform weights, biases of 0.05."""
-    layer = eqx.nn.Linear(in_size, out_size, key=key)
-    weights = (_xavier(key, (out_size, in_size)), jnp.full(out_size, 0.05))
-    return eqx.tree_at(lambda each: (each.weight, each.bias), layer, weights)
 
 
 class Initial(eqx.Module):
@@ -43,9 +36,10 @@ class Initial(eqx.Module):
         self.out = linear(hidden_size, hidden_size, key=second) if static_size else jnp.zeros(hidden_size)
 
     def __call__(self, static: Float[Array, " static"]) -> Float[Array, " hidden"]:
-        if self.hidden is None:
+        if not isinstance(self.out, eqx.nn.Linear):
             return jnp.tanh(self.out)
-        return jnp.tanh(self.out(jax.nn.relu(self.hidden(static))))
+        features = static if self.hidden is None else jax.nn.relu(self.hidden(static))
+        return jnp.tanh(self.out(features))
 
 
 class ObservationModel(eqx.Module):
@@ -60,7 +54,16 @@ class ObservationModel(eqx.Module):
     dropout: eqx.nn.Dropout
     shape: tuple[int, int] = eqx.field(static=True)
 
-    def __init__(self, hidden_size: int, width: int, shape: tuple[int, int], *, context_size: int, dropout: float, key: PRNGKeyArray):
+    def __init__(
+        self,
+        hidden_size: int,
+        width: int,
+        shape: tuple[int, int],
+        *,
+        context_size: int,
+        dropout: float,
+        key: PRNGKeyArray,
+    ):
         first, second = jr.split(key)
         self.shape = shape
         self.hidden = linear(hidden_size + context_size, width, key=first)
@@ -107,7 +110,11 @@ class GRUODEBayes(AbstractFilter):
         return self.f_obs(state, context, key=key)
 
     def update(
-        self, state: Float[Array, " hidden"], prior: Float[Array, "variables raw"], event: Events, context: Float[Array, " context"]
+        self,
+        state: Float[Array, " hidden"],
+        prior: Float[Array, "variables raw"],
+        event: Events,
+        context: Float[Array, " context"],
     ) -> Float[Array, " hidden"]:
         return self.bayes(state, prior, event.value, event.mask, context)
 
@@ -137,8 +144,8 @@ class Recipe:
     ) -> GRUODEBayes:
         """The model for data of these dimensions; a part may be a name, a module, or a class to be built here.
 
-        A class of dynamics is called with (hidden_size, input_size, key=), of a flow with (dynamics, **flow_options), of
-        an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
+        A class of dynamics is called with (hidden_size, input_size, key=), of a flow with (dynamics, **flow_options),
+        of an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
         """
         for name, size in {"hidden_size": hidden_size, "obs_size": obs_size, "prep_size": prep_size}.items():
             if size < 1:
@@ -149,16 +156,18 @@ class Recipe:
         keys = jr.split(key, 5)
         field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
         sizes = (family, dimensions.variables, hidden_size)
+        shape, context = (dimensions.variables, family.n_raw), dimensions.context
         return GRUODEBayes(
             family=family,
             calendar=Calendar.of(dimensions),
             h0=Initial(dimensions.static, hidden_size, key=keys[1]),
             ode=_flow(flow or self.flow, field, flow_options or {}),
-            f_obs=ObservationModel(hidden_size, obs_size, (dimensions.variables, family.n_raw), context_size=dimensions.context,
-                                   dropout=dropout, key=keys[2]),
-            bayes=_update(update or self.update, sizes, {"prep_size": prep_size, "context_size": dimensions.context, "key": keys[3]}),
+            f_obs=ObservationModel(hidden_size, obs_size, shape, context_size=context, dropout=dropout, key=keys[2]),
+            bayes=_update(
+                update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
+            ),
             dose=eqx.nn.GRUCell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
-        )  # fmt: skip
+        )
 
 
 def _dynamics(given: Any, hidden_size: int, input_size: int, key: PRNGKeyArray) -> AbstractDynamics:

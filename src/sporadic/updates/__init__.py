@@ -7,4 +7,3 @@ from sporadic.updates.mlp import MLPUpdate as MLPUpdate
 from sporadic.updates.sequential import SequentialGRUBayes as SequentialGRUBayes
 
 UPDATES = {"gru-bayes": GRUBayes, "sequential": SequentialGRUBayes, "mlp": MLPUpdate}
-

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from sporadic.initialisation import constant
 from sporadic.likelihoods.base import AbstractFamily
 
 
 class AbstractUpdate(eqx.Module):
-    """h₊ from h₋, the belief held there (`raw`), what was observed, and the context (controls and calendar) at that time."""
+    """h₊ from h₋, the belief there (`raw`), what was observed, and the context (controls, calendar) at that time."""
 
     one_at_a_time: eqx.AbstractClassVar[bool]  # whether variables observed together come as successive events
 
@@ -38,7 +39,7 @@ class Prep(eqx.Module):
         spread = jnp.sqrt(2 / (family.n_features + size))
         self.family = family
         self.weight = spread * jr.normal(key, (n_variables, size, family.n_features))
-        self.bias = jnp.full((n_variables, size), 0.1)
+        self.bias = constant(0.1, n_variables, size)
 
     def __call__(
         self, raw: Float[Array, "variables raw"], value: Float[Array, " variables"], mask: Bool[Array, " variables"]

@@ -1,0 +1,70 @@
+"""The forecasting protocol (PROTOCOL.md, section 1) applied to a model: condition, forecast straight, score."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import ndtr
+
+from sporadic.errors import DataError, one_of
+from sporadic.forecasting import Questions
+from sporadic.models.base import AbstractModel
+from sporadic.panel import Panel
+from sporadic.scaling import Scaling
+from sporadic.scores import Score, gaussian_crps, gaussian_nll
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A panel cut at the cutoff, laid out for one model, ready to be scored again and again."""
+
+    target: Panel
+    scaling: Scaling
+    questions: Questions
+
+    @classmethod
+    def of(cls, panel: Panel, scaling: Scaling, model: AbstractModel, *, cutoff: Any = None, next_k: int = 3) -> "Evaluation":
+        """`cutoff` is one time or {id: time}; by default each series is cut after 75 % of its time points."""
+        history, target = panel.split(three_quarters(panel) if cutoff is None else cutoff, next_k)
+        if not len(target):
+            raise DataError(
+                f"No series has a time point on each side of the cutoff {cutoff!r}, so there is nothing to score: "
+                "choose another cutoff, in the time column's own scale."
+            )
+        return cls(target, scaling, Questions.of(history, target.series_of_point, target.times, scaling, model))
+
+    def score(self, model: AbstractModel, *, units: str = "standardised") -> Score:
+        """How well the model forecasts what came next."""
+        one_of("units", units, ("standardised", "original"))
+        target, scaling = self.target, self.scaling
+        point = target.point_of_value
+        variable = np.array([scaling.variables.index(name) for name in target.variables], dtype=np.int64)[target.variable]
+        belief = model.family.distribution(jnp.asarray(self.questions.ask(model)[point, variable]))
+        mean, std = np.asarray(belief.mean, dtype=np.float64), np.sqrt(np.asarray(belief.variance, dtype=np.float64))
+        location, scale = scaling.location[variable], scaling.scale[variable]
+        value = target.value
+        if units == "original":
+            mean, std = location + scale * mean, scale * std
+        else:
+            value = (value - location) / scale
+        series = target.series_of_point[point]
+        return Score(
+            series=series,
+            variable=variable,
+            horizon=point - target.offsets[series],
+            scalar_nll=gaussian_nll(value, mean, std),
+            squared_error=(value - mean) ** 2,
+            scalar_crps=gaussian_crps(value, mean, std),
+            pit=ndtr((value - mean) / std),
+            ids=target.ids,
+            variables=scaling.variables,
+        )
+
+
+def three_quarters(panel: Panel) -> dict[Any, Any]:
+    """For each series, the time by which it has had 75 % of its time points."""
+    count = np.diff(panel.offsets)
+    last = panel.offsets[:-1] + np.maximum((3 * count) // 4, 1) - 1
+    times = panel.axis.restore(panel.times[np.minimum(last, len(panel.times) - 1)])
+    return dict(zip(panel.index, times, strict=True))

@@ -1,0 +1,55 @@
+"""From a model and a panel to beliefs at given times, in batches of series of like length."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from sporadic.events import Events, EventTable, Queries, QueryTable, batches
+from sporadic.models.base import AbstractModel
+from sporadic.panel import Panel
+from sporadic.scaling import Scaling
+from sporadic.timeaxis import Native
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a panel is asked, laid out for one model: compute once, ask after every epoch."""
+
+    events: EventTable
+    queries: QueryTable
+
+    @classmethod
+    def of(cls, panel: Panel, series: np.ndarray, times: Native, scaling: Scaling, model: AbstractModel) -> "Questions":
+        """Beliefs wanted at native `times` of the series at positions `series`, sorted by series."""
+        events = EventTable.of(panel, scaling, model.layout)
+        return cls(events, QueryTable.of(panel, events, series, times, scaling, model.layout))
+
+    def ask(self, model: AbstractModel, *, batch_size: int = 256) -> np.ndarray:
+        """Raw parameters, (query, variable, raw), in the order the queries were given."""
+        n_asked = np.diff(self.queries.offsets)
+        asked = np.flatnonzero(n_asked)
+        answers: list[np.ndarray] = []
+        places: list[np.ndarray] = []
+        for group in batches(self.events.lengths[asked], batch_size):
+            series = np.where(group >= 0, asked[group], -1)
+            events, static = self.events.batch(series)
+            queries, real = self.queries.batch(series)
+            answers.append(np.asarray(_forecast(model, events, static, queries))[real])
+            first = np.where(series >= 0, self.queries.offsets[series], 0)
+            places.append((first[:, None] + np.arange(real.shape[1]))[real])
+        if not answers:
+            return np.zeros((0, self.events.n_variables, model.family.n_raw), np.float32)
+        raw = np.concatenate(answers)
+        ordered = np.empty_like(raw)
+        ordered[np.concatenate(places)] = raw
+        return ordered
+
+
+@eqx.filter_jit
+def _forecast(
+    model: AbstractModel, events: Events, static: Float[Array, "batch static"], queries: Queries
+) -> Float[Array, "batch queries variables raw"]:
+    return jax.vmap(model.forecast)(events, static, queries)

@@ -1,0 +1,103 @@
+"""Observations in columns, sorted; and what to do when one variable was observed more than once at the same time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sporadic.errors import DataError, DuplicateError, InfiniteValueError, OptionError, listed, one_of, quote, such
+from sporadic.timeaxis import Native, TimeAxis
+
+RULES = ("error", "mean", "sum", "first", "last")
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Observed values, one per row: position of the series, native time, number of the variable, value."""
+
+    series: np.ndarray
+    time: Native
+    variable: np.ndarray
+    value: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def sorted(self) -> "Observations":
+        """By series, time and variable; rows that agree in all three keep their order."""
+        rows = np.lexsort((self.variable, self.time, self.series))
+        return Observations(self.series[rows], self.time[rows], self.variable[rows], self.value[rows])
+
+    def starts(self, *, by_variable: bool) -> np.ndarray:
+        """Where, in sorted rows, a new time point begins, or a new variable of one."""
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (self.series[1:] != self.series[:-1]) | (self.time[1:] != self.time[:-1])
+        if by_variable:
+            new[1:] |= self.variable[1:] != self.variable[:-1]
+        return np.flatnonzero(new)
+
+
+def check_rules(rules: str | Mapping[str, str]) -> None:
+    """`duplicates=` must be a rule, or a rule per variable."""
+    for rule in rules.values() if isinstance(rules, Mapping) else [rules]:
+        one_of("duplicates", rule, RULES)
+
+
+def merge_duplicates(seen: Observations, variables: tuple[str, ...], rules: str | Mapping[str, str], index: pd.Index,
+                     axis: TimeAxis, problems: list[DataError]) -> Observations:  # fmt: skip
+    """Sorted observations with one value per series, time and variable; what no rule allows becomes a problem."""
+    if isinstance(rules, Mapping) and (unknown := [name for name in rules if name not in variables]):
+        raise OptionError(f"duplicates= names {listed(unknown)}, which is no variable; there are {listed(variables)}.")
+    starts = seen.starts(by_variable=True)
+    if len(starts) == len(seen):
+        return seen
+    counts = np.diff(np.append(starts, len(seen)))
+    rule_of = [rules.get(name, "error") if isinstance(rules, Mapping) else rules for name in variables]
+    rule = np.array([RULES.index(name) for name in rule_of])[seen.variable[starts]]
+    refused = (counts > 1) & (rule == RULES.index("error"))
+    if refused.any():
+        first = int(np.argmax(refused))
+        values = seen.value[starts[first] : starts[first] + counts[first]]
+        problems.append(_refusal(seen, int(starts[first]), values, int(refused.sum()), variables, index, axis))
+    with np.errstate(over="ignore"):
+        total = np.add.reduceat(seen.value, starts)
+    first, last = seen.value[starts], seen.value[starts + counts - 1]
+    value = np.choose(rule, [first, total / counts, total, first, last])  # in the order of RULES
+    merged = Observations(seen.series[starts], seen.time[starts], seen.variable[starts], value)
+    if (overflown := np.isinf(value)).any():
+        at, count = int(np.argmax(overflown)), int(overflown.sum())
+        problems.append(
+            InfiniteValueError(
+                f"The duplicates of variable {quote(variables[merged.variable[at]])} add up to infinity at id "
+                f"{quote(index[merged.series[at]])}, time {axis.show(merged.time[at])} ({such(count, 'place')}). Use "
+                "another duplicates= rule, or smaller units.",
+                **_place(merged, at, variables, index, axis),
+                count=count,
+            )
+        )
+    return merged
+
+
+def _place(seen: Observations, at: int, variables: tuple[str, ...], index: pd.Index, axis: TimeAxis) -> dict[str, Any]:
+    """Where an observation stands, as the fields of a DataError."""
+    return {
+        "column": variables[seen.variable[at]],
+        "id": index[seen.series[at]],
+        "time": axis.restore_one(seen.time[at]),
+        "value": seen.value[at],
+    }
+
+
+def _refusal(seen: Observations, at: int, values: np.ndarray, count: int, variables: tuple[str, ...], index: pd.Index,
+             axis: TimeAxis) -> DuplicateError:  # fmt: skip
+    place = _place(seen, at, variables, index, axis)
+    name = place["column"]
+    return DuplicateError(
+        f"Variable {quote(name)} was observed more than once at id {quote(place['id'])}, time "
+        f'{quote(place["time"])}: {listed(values, 5)} ({such(count, "place")}). Pass duplicates="mean", "sum", '
+        f""""first" or "last", or a rule per variable, as in duplicates={{{quote(name)}: 'mean'}}.""",
+        **place,
+        count=count,
+    )

@@ -1,0 +1,6 @@
+"""Training: the step, the loop, and what surrounds it."""
+
+from sporadic.training.loop import Epoch as Epoch
+from sporadic.training.loop import Schedule as Schedule
+from sporadic.training.loop import train as train
+from sporadic.training.step import make_step as make_step

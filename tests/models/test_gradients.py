@@ -1,0 +1,225 @@
+"""Gradients of the training loss: finite differences for every flow and update, and the three adjoints side by side.
+
+A small panel goes the whole way, in float64: with covariates, a control that holds, boluses and a calendar, from events
+through the model to the loss.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pandas as pd
+import pytest
+
+from sporadic import Panel, models
+from sporadic.events import Events, EventTable, Layout
+from sporadic.likelihoods import Gaussian
+from sporadic.models import GRUODEBayes
+from sporadic.objective import Objective, Terms
+from sporadic.scaling import Scaling
+from sporadic.updates import UPDATES, AbstractUpdate
+
+pytestmark = pytest.mark.usefixtures("x64")
+
+HIDDEN, PREP, LENGTH, NOISE = 4, 3, 24, 0.3
+EPS = 1e-5
+ADAPTIVE = {"rtol": 1e-10, "atol": 1e-10, "max_steps": 128}
+FLOWS: dict[str, dict[str, Any]] = {
+    "exponential, order 1": {"flow": "exponential", "flow_options": {"order": 1, "max_step": 0.5}},
+    "exponential, order 2": {"flow": "exponential", "flow_options": {"order": 2, "max_step": 0.5}},
+    "discrete": {"flow": "discrete", "flow_options": {"step": 0.4}},
+    "euler": {"flow": "euler", "flow_options": {"step": 0.3}},
+    "midpoint": {"flow": "midpoint", "flow_options": {"step": 0.3}},
+    "dopri5": {"flow": "dopri5", "flow_options": {"step": 0.3}},
+    "tsit5, adaptive": {"flow": "tsit5", "flow_options": ADAPTIVE},
+}
+
+
+# -- a small problem ---------------------------------------------------------------------------------------------------
+
+
+class Chosen(AbstractUpdate):
+    """One of several updates, chosen at run time, so that a flow is compiled once for all of them."""
+
+    one_at_a_time: ClassVar[bool] = False
+    updates: tuple[AbstractUpdate, ...]
+    which: jax.Array
+
+    def __call__(self, h, raw, value, mask, context):
+        branches = [lambda *seen, update=update: update(*seen) for update in self.updates]
+        return jax.lax.switch(self.which, branches, h, raw, value, mask, context)
+
+
+class Point(eqx.Module):
+    """All that the loss is differentiated by: weights, controls over gaps and at events, boluses, covariates."""
+
+    model: GRUODEBayes
+    held: jax.Array
+    control: jax.Array
+    pulse: jax.Array
+    static: jax.Array
+
+
+GROUPS: dict[str, Callable[[Point], Any]] = {
+    "h(0)": lambda p: p.model.h0,
+    "dynamics": lambda p: p.model.ode,
+    "dose": lambda p: p.model.dose,
+    "observation model": lambda p: p.model.f_obs,
+    "update": lambda p: p.model.bayes,
+    "controls over gaps": lambda p: p.held,
+    "controls at events": lambda p: p.control,
+    "boluses": lambda p: p.pulse,
+    "covariates": lambda p: p.static,
+}
+
+
+@cache
+def panel() -> tuple[Panel, Scaling]:
+    """Three series, with gaps up to 1."""
+    rng = np.random.default_rng(0)
+    points = [(i, t) for i, n in (("a", 4), ("b", 3), ("c", 2)) for t in np.cumsum(rng.uniform(0.2, 1.0, n))]
+    rows = [(i, t, variable, rng.normal()) for i, t in points for variable in ("x", "y") if rng.random() < 0.8]
+    static = pd.DataFrame({"id": ["a", "b", "c"], "age": [1.0, 2.0, 4.0], "sex": ["f", "m", "f"]})
+    controls = pd.DataFrame(
+        [
+            ("a", 0.0, "dose", "hold", 1.0),
+            ("a", 0.7, "dose", "hold", -0.5),
+            ("b", 0.3, "dose", "hold", 2.0),
+            ("a", 0.4, "pill", "bolus", 1.0),
+            ("c", 0.2, "pill", "bolus", 1.5),
+        ],
+        columns=["id", "start", "control", "kind", "value"],
+    )
+    frame = pd.DataFrame(rows, columns=["id", "time", "variable", "value"])
+    made = Panel.from_long(frame, static=static, controls=controls, origin=0, time_scale=1.0, absent="fill")
+    return made, Scaling.fit(made, calendar={"cycle": 3.0})
+
+
+def problem(update: str, **flow: Any) -> tuple[Point, Events]:
+    """A model with this flow and update, with random weights everywhere, and the events laid out for it."""
+    made, scaling = panel()
+    size, family = scaling.dimensions, Gaussian(noise=NOISE)
+    options = {"prep_size": PREP, "context_size": size.context, "key": jr.key(0)}
+    updates = tuple(make(family, size.variables, HIDDEN, **options) for make in UPDATES.values())
+    chosen = Chosen(updates, jnp.asarray(list(UPDATES).index(update)))
+    sizes = {"hidden_size": HIDDEN, "obs_size": 5}
+    model = models.build("gru-ode-bayes", size, family=family, update=chosen, key=jr.key(1), **sizes, **flow)
+    rng = np.random.default_rng(2)
+    model = jax.tree.map(lambda w: jnp.asarray(rng.normal(0, 0.5, w.shape)) if eqx.is_inexact_array(w) else w, model)
+    layout = Layout(model.layout.stepping, one_at_a_time=UPDATES[update].one_at_a_time)
+    events, covariates = EventTable.of(made, scaling, layout).batch(np.arange(len(made)), length=LENGTH)
+    return Point(model, events.span.held, events.control, events.span.pulse, covariates), events
+
+
+def loss(point: Point, events: Events, objective: Objective) -> jax.Array:
+    inputs = (point.held, point.control, point.pulse)
+    events = eqx.tree_at(lambda e: (e.span.held, e.control, e.span.pulse), events, inputs)
+    each = eqx.filter_vmap(lambda e, s, o: point.model.loss(e, s, o, key=None), in_axes=(0, 0, eqx.if_array(0)))
+    return objective.total(each(events, point.static, objective))
+
+
+# Code that runs a few times need not be fast, but should be compiled fast.
+loss_and_gradient = eqx.filter_jit(
+    eqx.filter_value_and_grad(loss), compiler_options={"xla_backend_optimization_level": 0}
+)
+
+
+# -- finite differences ------------------------------------------------------------------------------------------------
+
+
+def assert_gradient_is_right(
+    point: Point, events: Events, objective: Objective, at_target: Objective, rtol: float
+) -> None:
+    """In a random direction of each group; `at_target` is the objective to take differences of."""
+    rng = np.random.default_rng(3)
+    weights, rest = eqx.partition(point, eqx.is_inexact_array)
+    _, gradient = loss_and_gradient(point, events, objective)
+    nothing = jax.tree.map(jnp.zeros_like, weights)
+    directions = jax.tree.map(lambda w: jnp.asarray(rng.normal(size=w.shape)), weights)
+    # Where no bolus is given none is tried: the state does not jump, so the loss would.
+    directions = eqx.tree_at(lambda d: d.pulse, directions, directions.pulse * (point.pulse != 0))
+    for name, group in GROUPS.items():
+        direction = unit(eqx.tree_at(group, nothing, group(directions)))
+        ahead, behind = (
+            float(loss_and_gradient(eqx.combine(along(weights, direction, eps), rest), events, at_target)[0])
+            for eps in (EPS, -EPS)
+        )
+        difference = (ahead - behind) / (2 * EPS)
+        slope = sum(float(jnp.vdot(g, d)) for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
+        size = norm(eqx.filter(group(gradient), eqx.is_inexact_array))
+        assert size > 1e-4, f"The loss does not depend on the {name}."
+        assert abs(difference - slope) < rtol * size, f"{name}: slope {slope}, difference {difference}, size {size}"
+
+
+def along(weights: Any, direction: Any, distance: float) -> Any:
+    return jax.tree.map(lambda w, d: w + distance * d, weights, direction)
+
+
+def unit(tree: Any) -> Any:
+    length = norm(tree)
+    return jax.tree.map(lambda leaf: leaf / length, tree)
+
+
+def norm(tree: Any) -> float:
+    return float(jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree))))
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("update", UPDATES)
+def test_the_gradient_is_that_of_finite_differences(flow: str, update: str) -> None:
+    # How adaptive steps change with the weights is not differentiated; to the solver's tolerance it does not matter.
+    rtol = 1e-6 if "adaptive" in flow else 1e-8
+    reverse = Objective(0.1, "reverse")
+    assert_gradient_is_right(*problem(update, **FLOWS[flow]), reverse, reverse, rtol)
+
+
+class Frozen(Objective):
+    """The paper's objective with p_Bayes written down beforehand."""
+
+    target: Any = None
+
+    def terms(self, family, prior, post, value, mask) -> Terms:
+        terms = super().terms(family, prior, post, value, mask)
+        return terms._replace(kl=jnp.sum(family.kl(self.target, post), where=mask))
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_p_bayes_is_a_target_and_passes_no_gradient(update: str) -> None:
+    point, events = problem(update, **FLOWS["exponential, order 2"])
+    prior, _ = jax.vmap(point.model.filter)(events, point.static)
+    before = jax.vmap(lambda prior, first: prior[first])(prior, events.first)
+    target = point.model.family.bayes(before, events.value)
+    forward, frozen = Objective(0.1, "forward"), Frozen(0.1, "forward", target)
+    np.testing.assert_allclose(*(loss_and_gradient(point, events, o)[0] for o in (forward, frozen)), rtol=1e-14)
+    assert_gradient_is_right(point, events, forward, frozen, 1e-8)
+
+
+# -- adjoints ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("adjoint", "rtol"), [("direct", 1e-12), ("backsolve", 1e-8)])
+def test_the_adjoints_agree(adjoint: str, rtol: float) -> None:
+    """Direct goes back through the same steps; backsolve solves another equation, to its own tolerance."""
+    objective = Objective(0.1, "reverse")
+    gradients = []
+    for name in ("checkpoint", adjoint):
+        point, events = problem("gru-bayes", flow="tsit5", flow_options=ADAPTIVE | {"adjoint": name})
+        gradients.append(loss_and_gradient(point, events, objective)[1])
+    assert float(events.span.gap.max()) <= 1
+    for group in GROUPS.values():
+        one, other = (jax.tree.leaves(eqx.filter(group(g), eqx.is_inexact_array)) for g in gradients)
+        size = norm(one)
+        assert norm([a - b for a, b in zip(one, other, strict=True)]) < rtol * size
+
+
+def test_double_precision_is_kept_all_the_way() -> None:
+    point, events = problem("gru-bayes", **FLOWS["exponential, order 2"])
+    arrays, static = eqx.partition((point, events), eqx.is_array)
+    program = jax.make_jaxpr(lambda arrays: loss(*eqx.combine(arrays, static), Objective()))(arrays)
+    assert "f64" in str(program)
+    assert "f32" not in str(program)
