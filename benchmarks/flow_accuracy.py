@@ -44,9 +44,15 @@ def distance(prior: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return np.abs(prior[:, 0] - reference[:, 0]) / np.exp(reference[:, 1] / 2)
 
 
-def report(console: Console, name: str, panel: Panel, *, cutoff: float, epochs: int, batch_size: int, prep_size: int) -> None:
+def report(
+    console: Console, name: str, panel: Panel, *, cutoff: float, epochs: int, batch_size: int, prep_size: int
+) -> None:
     n = len(panel)
-    training, validation, test = panel[: int(0.72 * n)], panel[int(0.72 * n) : int(0.9 * n)], panel[int(0.9 * n) :][:100]
+    training, validation, test = (
+        panel[: int(0.72 * n)],
+        panel[int(0.72 * n) : int(0.9 * n)],
+        panel[int(0.9 * n) :][:100],
+    )
     scaling = Scaling.fit(training)
     model = build("gru-ode-bayes", scaling.dimensions, hidden_size=50, prep_size=prep_size, key=jr.key(0))
     evaluation = Evaluation.of(validation, scaling, model, cutoff=cutoff)
@@ -61,7 +67,10 @@ def report(console: Console, name: str, panel: Panel, *, cutoff: float, epochs: 
     reference = priors(with_flow(DiffEq(field, "dopri5", rtol=1e-6, atol=1e-8)), test, scaling)
     flows = {f"exponential, max_step {s:g}": Exponential(field, max_step=s) for s in STEPS}
     flows |= {"exponential, order 1, max_step 1": Exponential(field, order=1, max_step=1.0)}
-    flows |= {"dopri5, rtol 1e-4": DiffEq(field, "dopri5"), "dopri5, rtol 1e-6": DiffEq(field, "dopri5", rtol=1e-6, atol=1e-8)}
+    flows |= {
+        "dopri5, rtol 1e-4": DiffEq(field, "dopri5"),
+        "dopri5, rtol 1e-6": DiffEq(field, "dopri5", rtol=1e-6, atol=1e-8),
+    }
     best = min(h.validation_nll for h in history)
     table_out = Table(title=f"{name}: {len(history)} epochs, validation nll {best:.3f}; {len(reference):,} test values")
     for column in ("flow", "median", "99 %", "largest", "events", "step", "Dopri5 1e-6 takes"):

@@ -1,7 +1,8 @@
 """One training step against the union-of-times reference: `python -m benchmarks.training_step [--quick]`.
 
-Prints, for OU-, USHCN- and MIMIC-shaped data, the time of a step (forward, backward, optimiser), of the two jitted twins
-of the paper's algorithm at the paper's Euler step, and their ratio; then how the cost grows with events and variables.
+Prints, for OU-, USHCN- and MIMIC-shaped data, the time of a step (forward, backward, optimiser), of the two jitted
+twins of the paper's algorithm at the paper's Euler step, and their ratio; then how the cost grows with events and
+variables.
 """
 
 import argparse
@@ -34,7 +35,7 @@ USHCN = ("PRCP", "SNOW", "SNWD", "TMAX", "TMIN")
 
 
 def shaped(n: int, events: float, variables: int, span: float, step: float, seen: float, seed: int = 0) -> Panel:
-    """Noise in the shape of a data set: Poisson numbers of events on a grid, each variable seen with some probability."""
+    """Noise in the shape of a data set: Poisson numbers of events on a grid, variables seen with some probability."""
     rng = np.random.default_rng(seed)
     grid = np.round(np.arange(1, round(span / step) + 1) * step, 6)
     rows = []
@@ -43,7 +44,9 @@ def shaped(n: int, events: float, variables: int, span: float, step: float, seen
         mask = rng.random((len(times), variables)) < seen
         mask[np.arange(len(times)), rng.integers(variables, size=len(times))] = True
         point, variable = np.nonzero(mask)
-        rows.append(pd.DataFrame({"id": i, "time": times[point], "variable": variable, "value": rng.normal(size=len(point))}))
+        rows.append(
+            pd.DataFrame({"id": i, "time": times[point], "variable": variable, "value": rng.normal(size=len(point))})
+        )
     return Panel.from_long(pd.concat(rows), origin=0, time_scale=1)
 
 
@@ -115,12 +118,25 @@ def compare(console: Console, rate: float, repeats: int) -> None:
     """Our step beside the twins', in one run."""
     real, name = ushcn(100)
     cases = {
-        "OU: batch 500, hidden 50": (shaped(500, 20, 2, 10, 0.05, 0.2), 0.05, 10, dict(hidden_size=50, prep_size=25)),
-        f"{name}: batch 100, hidden 50": (real, 0.1, 200, dict(hidden_size=50, prep_size=10)),
-        "MIMIC-shaped: batch 100, hidden 100": (shaped(100, 60, 96, 96, 1.0, 0.02), 0.05, 96, dict(hidden_size=100, prep_size=10)),
+        "OU: batch 500, hidden 50": (shaped(500, 20, 2, 10, 0.05, 0.2), 0.05, 10, {"hidden_size": 50, "prep_size": 25}),
+        f"{name}: batch 100, hidden 50": (real, 0.1, 200, {"hidden_size": 50, "prep_size": 10}),
+        "MIMIC-shaped: batch 100, hidden 100": (
+            shaped(100, 60, 96, 96, 1.0, 0.02), 0.05, 96, {"hidden_size": 100, "prep_size": 10}
+        ),
     }  # fmt: skip
     table = Table(title=f"One training step; GEMM {rate:.0f} GFLOP/s on all cores")
-    for column in ("data", "ours", "masked twin", "ratio", "gathered twin", "ratio", "events/s", "of GEMM", "memory", "compile"):
+    for column in (
+        "data",
+        "ours",
+        "masked twin",
+        "ratio",
+        "gathered twin",
+        "ratio",
+        "events/s",
+        "of GEMM",
+        "memory",
+        "compile",
+    ):
         table.add_column(column, justify="left" if column == "data" else "right")
     for title, (panel, step, span, options) in cases.items():
         ours = Ours(panel, **options)

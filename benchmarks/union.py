@@ -18,7 +18,7 @@ from sporadic.scaling import Scaling
 
 
 class Grid(eqx.Module):
-    """A batch on its union grid: what is observed at each grid time, for all series and as a list of the observed ones."""
+    """A batch on its union grid: what is seen at each grid time, for all series and as a list of the observed ones."""
 
     value: Float[Array, "times batch variables"]
     mask: Bool[Array, "times batch variables"]

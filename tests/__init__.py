@@ -1,4 +1,4 @@
-"""How shapes and types are checked while the tests run: an int will do for a float, as Python's own type hints have it."""
+"""How types are checked while the tests run: an int will do for a float, as Python's own type hints have it."""
 
 from beartype import BeartypeConf, beartype
 

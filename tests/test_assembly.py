@@ -423,7 +423,7 @@ def as_number(cell: Any) -> float:
         return np.nan
 
 
-@settings(max_examples=1500)
+@settings(max_examples=150)
 @given(
     frame=malformed(LONG), static=malformed(STATIC), doses=malformed(DOSES.assign(end=5.0, kind="hold")), data=st.data()
 )
@@ -456,7 +456,7 @@ def test_malformed_tables_give_a_typed_error_or_a_right_result(
     assert not describe_frame(frame, **options).problems
 
 
-@settings(max_examples=500)
+@settings(max_examples=80)
 @given(frame=malformed(WIDE.assign(y=[1, 2, 3])), invalid=st.sampled_from(["error", "drop"]))
 def test_malformed_wide_tables(frame: pd.DataFrame, invalid: str) -> None:
     try:

@@ -24,7 +24,9 @@ class Evaluation:
     questions: Questions
 
     @classmethod
-    def of(cls, panel: Panel, scaling: Scaling, model: AbstractModel, *, cutoff: Any = None, next_k: int = 3) -> "Evaluation":
+    def of(
+        cls, panel: Panel, scaling: Scaling, model: AbstractModel, *, cutoff: Any = None, next_k: int = 3
+    ) -> "Evaluation":
         """`cutoff` is one time or {id: time}; by default each series is cut after 75 % of its time points."""
         history, target = panel.split(three_quarters(panel) if cutoff is None else cutoff, next_k)
         if not len(target):
@@ -39,7 +41,9 @@ class Evaluation:
         one_of("units", units, ("standardised", "original"))
         target, scaling = self.target, self.scaling
         point = target.point_of_value
-        variable = np.array([scaling.variables.index(name) for name in target.variables], dtype=np.int64)[target.variable]
+        variable = np.array([scaling.variables.index(name) for name in target.variables], dtype=np.int64)[
+            target.variable
+        ]
         belief = model.family.distribution(jnp.asarray(self.questions.ask(model)[point, variable]))
         mean, std = np.asarray(belief.mean, dtype=np.float64), np.sqrt(np.asarray(belief.variance, dtype=np.float64))
         location, scale = scaling.location[variable], scaling.scale[variable]

@@ -30,7 +30,8 @@ class Forecast:
         return len(self.times)
 
     def __repr__(self) -> str:
-        return f"Forecast({len(np.unique(self.series)):,} series, {len(self):,} times, {len(self.scaling.variables)} variables)"
+        n_series, n_variables = len(np.unique(self.series)), len(self.scaling.variables)
+        return f"Forecast({n_series:,} series, {len(self):,} times, {n_variables} variables)"
 
     @property
     def distribution(self) -> dist.Distribution:

@@ -71,25 +71,34 @@ class Forecaster:
     ) -> "Forecaster":
         """Learns from a panel, and keeps the weights that best forecast the validation series.
 
-        Without a panel of its own, a share of the series is held out for that. Each validation series is cut at `cutoff`,
-        by default after 75 % of its time points, and the next `next_k` time points are forecast.
+        Without a panel of its own, a share of the series is held out for that. Each validation series is cut at
+        `cutoff`, by default after 75 % of its time points, and the next `next_k` time points are forecast.
         """
         if isinstance(validation, Panel):
             training, held_out = panel, validation
         else:
             training, held_out = _hold_out(panel, validation, self.seed)
         objective = Objective(self.kl_weight, self.kl)
-        schedule = Schedule(self.max_epochs, self.batch_size, self.learning_rate, self.weight_decay, patience=self.patience)
+        schedule = Schedule(
+            self.max_epochs, self.batch_size, self.learning_rate, self.weight_decay, patience=self.patience
+        )
         scaling = Scaling.fit(training, calendar=self.calendar)
         network = build(
-            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size, prep_size=self.prep_size,
-            dropout=self.dropout, dynamics=self.dynamics, flow=self.flow, flow_options=self.flow_options, update=self.update,
-            key=jr.key(self.seed),
+            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
+            prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
+            flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
         )  # fmt: skip
         table = EventTable.of(training, scaling, network.layout)
         evaluation = Evaluation.of(held_out, scaling, network, cutoff=cutoff, next_k=next_k)
         self.network_, self.history = train(
-            network, table, objective, schedule, seed=self.seed, dropout=self.dropout > 0, validation=evaluation, on_epoch=on_epoch
+            network,
+            table,
+            objective,
+            schedule,
+            seed=self.seed,
+            dropout=self.dropout > 0,
+            validation=evaluation,
+            on_epoch=on_epoch,
         )
         self.scaling_ = scaling
         return self
@@ -107,32 +116,37 @@ class Forecaster:
     ) -> Forecast:
         """Beliefs about every variable at later times, given what each series shows up to the cutoff.
 
-        Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes; a
-        control without a plan keeps its last value.
+        Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes;
+        a control without a plan keeps its last value.
         """
         network, scaling = self._fitted()
         limit = None if cutoff is None else panel.native_times(cutoff, relative=relative)
         history = panel if cutoff is None else panel.until(cutoff, relative=relative)
         if controls is not None:
             history = history.with_controls(controls)
-        series, native = future_times(history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit)
+        series, native = future_times(
+            history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit
+        )
         return self._ask(network, scaling, history, series, native)
 
     def filter(self, panel: Panel, times: Any = None) -> Forecast:
         """The belief at any times, given only what came strictly earlier in each series.
 
-        By default one step ahead: just before each time point. Otherwise `times` is a list or a frame, as in `forecast`.
+        By default one step ahead: just before each time point. Otherwise `times` is a list or a frame, as in
+        `forecast`.
         """
         network, scaling = self._fitted()
         series, native = (panel.series_of_point, panel.times) if times is None else given_times(panel, times)
         return self._ask(network, scaling, panel, series, native)
 
     def score(self, panel: Panel, *, cutoff: Any = None, next_k: int = 3, units: str = "standardised") -> Score:
-        """How well the time points after the cutoff are forecast (by default after 75 % of each series' time points)."""
+        """How well what follows the cutoff is forecast (by default, what follows 75 % of a series' time points)."""
         network, scaling = self._fitted()
         return Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k).score(network, units=units)
 
-    def _ask(self, network: AbstractModel, scaling: Scaling, panel: Panel, series: np.ndarray, times: np.ndarray) -> Forecast:
+    def _ask(
+        self, network: AbstractModel, scaling: Scaling, panel: Panel, series: np.ndarray, times: np.ndarray
+    ) -> Forecast:
         raw = Questions.of(panel, series, times, scaling, network).ask(network)
         return Forecast(panel, series, times, raw, network.family, scaling)
 
@@ -146,7 +160,8 @@ def _hold_out(panel: Panel, share: float, seed: int) -> tuple[Panel, Panel]:
     n = round(share * len(panel))
     if not 0 < share < 1 or not 0 < n < len(panel):
         raise OptionError(
-            f"validation must be a panel or a share of the {len(panel)} series that leaves some on both sides; got {share!r}."
+            f"validation must be a panel, or a share of the {len(panel)} series that leaves some on both sides; "
+            f"got {share!r}."
         )
     held_out = np.zeros(len(panel), dtype=bool)
     held_out[np.random.default_rng(seed).permutation(len(panel))[:n]] = True

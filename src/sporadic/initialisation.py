@@ -8,9 +8,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 _glorot = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
 
 
-def xavier(key: PRNGKeyArray, out_size: int, in_size: int) -> Float[Array, "{out_size} {in_size}"]:
-    """Xavier-uniform weights."""
-    return _glorot(key, (out_size, in_size))
+def xavier(key: PRNGKeyArray, shape: tuple[int, int]) -> Float[Array, "out in"]:
+    """Xavier-uniform weights of shape (out, in)."""
+    return _glorot(key, shape)
 
 
 def constant(value: float, *shape: int) -> Float[Array, "..."]:
@@ -21,4 +21,5 @@ def constant(value: float, *shape: int) -> Float[Array, "..."]:
 def linear(in_size: int, out_size: int, *, key: PRNGKeyArray) -> eqx.nn.Linear:
     """A linear layer with Xavier-uniform weights and biases of 0.05."""
     layer = eqx.nn.Linear(in_size, out_size, key=key)
-    return eqx.tree_at(lambda each: (each.weight, each.bias), layer, (xavier(key, out_size, in_size), constant(0.05, out_size)))
+    start = (xavier(key, (out_size, in_size)), constant(0.05, out_size))
+    return eqx.tree_at(lambda each: (each.weight, each.bias), layer, start)

@@ -17,7 +17,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # 
 
 
 def plot_belief(forecaster: "Forecaster", panel: Panel, id: Any, *, cutoff: Any = None, points: int = 300) -> "Figure":
-    """One series as the model saw it come: at each time the belief held just before, given what had been observed by then.
+    """One series as the model saw it come: at each time, the belief given what had been observed before it.
 
     After the `cutoff` nothing more is fed in, so the belief there is a forecast; what came later is drawn hollow.
     """
@@ -35,11 +35,15 @@ def plot_belief(forecaster: "Forecaster", panel: Panel, id: Any, *, cutoff: Any 
     nudge = (grid[-1] - grid[0]) / 1e5 if not axis.is_datetime else 1
     grid = np.unique(np.concatenate([grid, seen, seen + nudge]))  # both sides of every jump
     asked = axis.restore(grid.astype(np.int64) if axis.is_datetime else grid)
-    belief = forecaster.filter(history, pd.DataFrame({panel.columns["id"]: [id] * len(grid), panel.columns["time"]: asked}))
+    belief = forecaster.filter(
+        history, pd.DataFrame({panel.columns["id"]: [id] * len(grid), panel.columns["time"]: asked})
+    )
     mean = belief.mean()
 
     names = panel.variables
-    figure, axes = plt.subplots(len(names), 1, figsize=(8, 1.2 + 1.7 * len(names)), sharex=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        len(names), 1, figsize=(8, 1.2 + 1.7 * len(names)), sharex=True, squeeze=False, layout="constrained"
+    )
     for j, (name, ax) in enumerate(zip(names, axes[:, 0], strict=True)):
         colour = COLOURS[j % len(COLOURS)]
         for level, shade in ((95, 0.15), (50, 0.3)):

@@ -1,11 +1,12 @@
 """When a user wants to know: times, horizons and cutoffs turned into one native time per question."""
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import MissingColumnError, OptionError, QueryError
+from sporadic.errors import MissingColumnError, OptionError, QueryError, quote
 from sporadic.frames import column, open_frame
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
@@ -16,8 +17,8 @@ def future_times(history: Panel, *, times: Any = None, horizon: Any = None, step
     """Series positions and native times of all questions, sorted by series and time.
 
     `times` is one list for all series or a frame with the id and time columns; `relative` reads them as durations from
-    each origin. `horizon` is a duration from each series' own last time point, asked at `steps` equal parts. A time must
-    lie after the cutoff, or without one after the series' last time point.
+    each origin. `horizon` is a duration from each series' own last time point, asked at `steps` equal parts. A time
+    must lie after the cutoff, or without one after the series' last time point.
     """
     if (times is None) == (horizon is None):
         raise OptionError("Give either times= or horizon=, one of them.")
@@ -32,9 +33,10 @@ def future_times(history: Panel, *, times: Any = None, horizon: Any = None, step
         at = int(np.argmax(early))
         what = "the cutoff" if cutoff is not None else "the last time point"
         raise QueryError(
-            f"A forecast must lie after {what}: {history.axis.show(asked[at])} was asked for id {history.ids[series[at]]!r}, whose "
-            f"{what.removeprefix('the ')} is {history.axis.show(bound[series[at]])} ({int(early.sum())} such times). Ask for later "
-            "times, or pass an earlier cutoff=."
+            f"A forecast must lie after {what}: {history.axis.show(asked[at])} was asked for id "
+            f"{quote(history.ids[series[at]])}, whose {what.removeprefix('the ')} is "
+            f"{history.axis.show(bound[series[at]])} ({int(early.sum())} such times). Ask for later times, or pass an "
+            "earlier cutoff=."
         )
     return series, asked
 
@@ -49,12 +51,16 @@ def _last_times(panel: Panel) -> tuple[Native, np.ndarray]:
 def _to_horizon(panel: Panel, horizon: Any, steps: int, last: Native, known: np.ndarray) -> tuple[np.ndarray, Native]:
     length = panel.axis.duration(horizon)
     if not length > 0 or steps < 1:
-        raise OptionError(f"horizon must be a positive duration and steps at least 1; got horizon={horizon!r}, steps={steps}.")
+        raise OptionError(
+            f"horizon must be a positive duration and steps at least 1; got horizon={horizon!r}, steps={steps}."
+        )
     origin, has_origin = panel.origin
     lost = ~known & ~has_origin
     if lost.any():
         first = panel.ids[int(np.argmax(lost))]
-        raise QueryError(f"Id {first!r} has no time point to count a horizon from ({int(lost.sum())} such ids): pass times= for it.")
+        raise QueryError(
+            f"Id {quote(first)} has no time point to count a horizon from ({int(lost.sum())} such ids): pass times=."
+        )
     start = np.where(known, last, origin)
     parts = length * np.arange(1, steps + 1) / steps
     asked = start[:, None] + (np.round(parts).astype(np.int64) if panel.axis.is_datetime else parts)
@@ -69,8 +75,10 @@ def given_times(panel: Panel, times: Any, *, relative: bool = False) -> tuple[np
 
 
 def _listed(panel: Panel, times: Any, relative: bool) -> tuple[np.ndarray, Native]:
-    if np.isscalar(times) or isinstance(times, (list, tuple, range, np.ndarray, pd.Series, pd.Index)):
-        listed = [times] if np.isscalar(times) else list(times)
+    if np.isscalar(times) or isinstance(times, (datetime, np.datetime64)):
+        times = [times]
+    if isinstance(times, (list, tuple, range, np.ndarray, pd.Series, pd.Index)):
+        listed = list(times)
         if not listed:
             raise OptionError("times is empty: give at least one time.")
         series = np.repeat(np.arange(len(panel)), len(listed))
@@ -79,7 +87,9 @@ def _listed(panel: Panel, times: Any, relative: bool) -> tuple[np.ndarray, Nativ
         frame = open_frame(times, "times")
         for name in (panel.columns["id"], panel.columns["time"]):
             if name not in frame.columns:
-                raise MissingColumnError(f"The table of times has no column {name!r}; it needs the id and the time.", column=name)
+                raise MissingColumnError(
+                    f"The table of times has no column {name!r}; it needs the id and the time.", column=name
+                )
         series = panel.positions(column(frame, panel.columns["id"]))
         given = column(frame, panel.columns["time"])
     if not relative:
@@ -87,6 +97,8 @@ def _listed(panel: Panel, times: Any, relative: bool) -> tuple[np.ndarray, Nativ
     origin, known = panel.origin
     if not known[series].all():
         first = panel.ids[series[int(np.argmin(known[series]))]]
-        raise QueryError(f"Id {first!r} has no origin to count durations from: give absolute times, or the panel an origin.")
+        raise QueryError(
+            f"Id {quote(first)} has no origin to count durations from: give absolute times, or the panel an origin."
+        )
     spans = given.map(panel.axis.duration).to_numpy()
     return series, origin[series] + (np.round(spans).astype(np.int64) if panel.axis.is_datetime else spans)

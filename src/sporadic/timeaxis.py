@@ -5,6 +5,7 @@ by the model's time unit, ever reach the accelerator.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,9 +148,8 @@ def read_times(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
     entries = column.astype(object)
     found = pd.api.types.infer_dtype(entries, skipna=True)
     if found in ("datetime", "datetime64", "date"):
-        stamps = pd.to_datetime(entries, errors="coerce")
-        if stamps.notna().equals(entries.notna()):  # unless they are of several time zones
-            return _read_datetimes(stamps)
+        with suppress(ValueError):  # they may be of several time zones
+            return _read_datetimes(pd.to_datetime(entries))
     return _read_text(entries.map(str, na_action="ignore").astype("str").str.strip())
 
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper as anyone would write it: NumPy, plain loops, Euler steps over the union of a batch's times."""
+"""Algorithm 1 of the paper as anyone would write it: NumPy, plain loops, Euler over the union of a batch's times."""
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class SlowGRUODEBayes:
         return np.sum(m * 0.5 * (ratio + (bayes_mean - post_mean) ** 2 / np.exp(post_log_var) - 1 - np.log(ratio)))
 
     def run(self, times, values, masks):
-        """`times[i]` are the observation times of series i, whole multiples of dt; returns both losses and final states."""
+        """`times[i]` are when series i was observed, whole multiples of dt; returns both losses and final states."""
         h = [self.h0.copy() for _ in times]
         pre = post = 0.0
         now = 0

@@ -108,13 +108,13 @@ def test_the_initial_state_by_hand(x64):
     w1, b1, w2, b2 = (np.asarray(leaf) for leaf in (h0.hidden.weight, h0.hidden.bias, h0.out.weight, h0.out.bias))
     wanted = np.tanh(w2 @ np.maximum(w1 @ static + b1, 0) + b2)
     np.testing.assert_allclose(h0(jnp.asarray(static)), wanted, rtol=1e-12)
-    learned = drawn(lambda key: Initial(0, 4, key=key), scale=5)
+    learned: Any = drawn(lambda key: Initial(0, 4, key=key), scale=5)
     np.testing.assert_allclose(learned(jnp.zeros(0)), np.tanh(learned.out), rtol=1e-12)
 
 
 def test_weights_start_as_the_authors_do():
     """Xavier-uniform with biases of 0.05 (PROTOCOL, 5.7); the context's straight way starts closed."""
-    f_obs = ObservationModel(30, 20, (2, 2), context_size=10, dropout=0.0, key=jr.key(0))
+    f_obs: Any = ObservationModel(30, 20, (2, 2), context_size=10, dropout=0.0, key=jr.key(0))
     limit = np.sqrt(6 / (40 + 20))
     assert 0.95 * limit < jnp.abs(f_obs.hidden.weight).max() < limit
     assert jnp.std(f_obs.hidden.weight) == pytest.approx(limit / np.sqrt(3), rel=0.1)

@@ -10,8 +10,8 @@ from sporadic.errors import OptionError
 def demo(*, out: Path = Path("sporadic-demo"), series: int = 3000, epochs: int = 20, force: bool = False) -> int:
     """Trains GRU-ODE-Bayes on simulated pairs, and lays its forecasts beside those of the exact filter.
 
-    Two correlated Ornstein-Uhlenbeck processes are seen at irregular times, mostly one at a time. A model that filters well
-    moves its belief about one when it sees the other. Writes forecasts.csv and belief.png.
+    Two correlated Ornstein-Uhlenbeck processes are seen at irregular times, mostly one at a time. A model that filters
+    well moves its belief about one when it sees the other. Writes forecasts.csv and belief.png.
 
     Args:
         out: The folder to write to.

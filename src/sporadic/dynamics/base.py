@@ -3,11 +3,8 @@
 from abc import abstractmethod
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-
-xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
 
 
 class AbstractDynamics(eqx.Module):
@@ -37,8 +34,3 @@ class AbstractRelaxation(AbstractDynamics):
 def with_input(weights: Float[Array, "out inputs"] | None, x: Float[Array, " inputs"]) -> Float[Array, " out"] | float:
     """W x, or nothing where the field is autonomous."""
     return 0.0 if weights is None else jnp.dot(weights, x)
-
-
-def constant_bias(size: int) -> Float[Array, " size"]:
-    """Where the authors' biases start. Its dtype is given: a weak type would change with the first training step."""
-    return jnp.full(size, 0.05, float)

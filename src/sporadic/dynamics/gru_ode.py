@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.dynamics.base import AbstractRelaxation, constant_bias, with_input, xavier
+from sporadic.dynamics.base import AbstractRelaxation, with_input
+from sporadic.initialisation import constant, xavier
 
 
 class Bilinear(eqx.Module):
@@ -40,7 +41,7 @@ class GRUODE(AbstractRelaxation):
         r, z, g, wr, wz, wg, bilinear = jr.split(key, 7)
         of_state, of_input = (hidden_size, hidden_size), (hidden_size, input_size)
         self.gates, self.candidate = jnp.concatenate([xavier(k, of_state) for k in (r, z)]), xavier(g, of_state)
-        self.gates_bias, self.candidate_bias = constant_bias(2 * hidden_size), constant_bias(hidden_size)
+        self.gates_bias, self.candidate_bias = constant(0.05, 2 * hidden_size), constant(0.05, hidden_size)
         self.gates_input = jnp.concatenate([xavier(k, of_input) for k in (wr, wz)]) if input_size else None
         self.candidate_input = xavier(wg, of_input) if input_size else None
         self.bilinear = Bilinear(hidden_size, bilinear_rank, key=bilinear) if bilinear_rank else None

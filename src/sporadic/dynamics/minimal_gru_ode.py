@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.dynamics.base import AbstractRelaxation, constant_bias, with_input, xavier
+from sporadic.dynamics.base import AbstractRelaxation, with_input
+from sporadic.initialisation import constant, xavier
 
 
 class MinimalGRUODE(AbstractRelaxation):
@@ -29,7 +30,7 @@ class MinimalGRUODE(AbstractRelaxation):
     def __init__(self, hidden_size: int, input_size: int = 0, *, activation: Callable = jnp.tanh, key: PRNGKeyArray):
         f, g, wf, wg = jr.split(key, 4)
         self.gate, self.candidate = xavier(f, (hidden_size, hidden_size)), xavier(g, (hidden_size, hidden_size))
-        self.gate_bias, self.candidate_bias = constant_bias(hidden_size), constant_bias(hidden_size)
+        self.gate_bias, self.candidate_bias = constant(0.05, hidden_size), constant(0.05, hidden_size)
         self.gate_input = xavier(wf, (hidden_size, input_size)) if input_size else None
         self.candidate_input = xavier(wg, (hidden_size, input_size)) if input_size else None
         self.activation = activation

@@ -4,18 +4,24 @@ A family is written for arrays of any shape whose last axis holds the raw parame
 """
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
+if TYPE_CHECKING:  # what type checkers make of an abstract class variable
+    from typing import ClassVar as AbstractClassVar
+else:
+    from equinox import AbstractClassVar
+
 
 class AbstractFamily(eqx.Module):
     """A family of predictive distributions for one observed number."""
 
-    n_raw: eqx.AbstractClassVar[int]  # raw parameters that the observation model emits
-    n_features: eqx.AbstractClassVar[int]  # numbers that f_prep sees of an observation
+    n_raw: AbstractClassVar[int]  # raw parameters that the observation model emits
+    n_features: AbstractClassVar[int]  # numbers that f_prep sees of an observation
 
     @abstractmethod
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:

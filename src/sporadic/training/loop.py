@@ -87,18 +87,24 @@ def train(
         start = time.perf_counter()
         keys = jr.split(jr.fold_in(jr.key(seed), number), steps_per_epoch)
         sums = np.zeros(3)
-        for group, key in zip(batches(table.lengths, batch_size, rng=np.random.default_rng([seed, number])), keys, strict=True):
+        for group, key in zip(
+            batches(table.lengths, batch_size, rng=np.random.default_rng([seed, number])), keys, strict=True
+        ):
             longest = table.lengths[group[group >= 0]].max()
             batch = table.batch(group, length=int(lengths[np.searchsorted(lengths, longest)]))
             model, state, terms = step((batch, key if dropout else None), model, state)
             sums += np.asarray(terms)
         nll, kl = sums[:2] / max(sums[2], 1)
         if not math.isfinite(nll):
-            raise DivergedError(f"The loss became {nll} in epoch {number}. Try a smaller learning_rate (it was {schedule.learning_rate}).")
+            raise DivergedError(
+                f"The loss became {nll} in epoch {number}. Try a smaller learning_rate than {schedule.learning_rate}."
+            )
         current = _copy(model)
         score = validation.score(current) if validation is not None else None
         validation_nll, validation_mse = (score.nll, score.mse) if score else (math.nan, math.nan)
-        history.append(Epoch(number, float(nll), float(kl), validation_nll, validation_mse, time.perf_counter() - start))
+        history.append(
+            Epoch(number, float(nll), float(kl), validation_nll, validation_mse, time.perf_counter() - start)
+        )
         on_epoch(history[-1])
         since += 1
         if score is None or validation_nll < best_nll:

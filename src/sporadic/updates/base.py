@@ -1,6 +1,7 @@
 """What an update is: how an observation changes a state. And f_prep, which every update of the paper starts from."""
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -11,11 +12,16 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from sporadic.initialisation import constant
 from sporadic.likelihoods.base import AbstractFamily
 
+if TYPE_CHECKING:  # what type checkers make of an abstract class variable
+    from typing import ClassVar as AbstractClassVar
+else:
+    from equinox import AbstractClassVar
+
 
 class AbstractUpdate(eqx.Module):
     """h₊ from h₋, the belief there (`raw`), what was observed, and the context (controls, calendar) at that time."""
 
-    one_at_a_time: eqx.AbstractClassVar[bool]  # whether variables observed together come as successive events
+    one_at_a_time: AbstractClassVar[bool]  # whether variables observed together come as successive events
 
     @abstractmethod
     def __call__(
