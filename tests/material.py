@@ -12,6 +12,8 @@ from sporadic.events import Span
 from sporadic.flows import AbstractFlow, Calendar, Cost, Input
 
 T = TypeVar("T")
+# What runs once should be compiled fast rather than run fast. (Where the last bit matters, compile as users do.)
+COMPILED_FAST = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 
 def with_weights_of_scale(module: T, scale: float, seed: int) -> T:
@@ -38,12 +40,6 @@ def calendar_input(start: Any, gap: Any, frequency: float = 1.3) -> Input:
     gap = jnp.asarray(gap, float)
     phase = frequency * (jnp.asarray(start, float) + gap)[None]
     return Input(Span(gap, jnp.zeros(0), phase, jnp.zeros(0)), Calendar((frequency,), 2))
-
-
-@eqx.filter_jit
-def solve(flow: AbstractFlow, h: Any, x: Input) -> tuple[Any, Cost]:
-    """One state over one span."""
-    return flow.solve(h, x.span.gap, x)
 
 
 @eqx.filter_jit

@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,9 +124,8 @@ def test_a_table_that_cannot_be_read_at_all_is_one_problem() -> None:
 
 def test_it_shows_on_a_terminal_and_in_a_notebook() -> None:
     found = describe_frame(messy().assign(time="soon"), variables=["flat"])
-    console = Console(width=60, record=True, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=60, record=True, force_terminal=True, file=io.StringIO())
     console.print(found)
-    console.file.close()
     assert "Problem 1" in console.export_text()
     html = found._repr_html_()
     assert html.startswith("<pre>")

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sporadic import Panel
@@ -208,6 +208,7 @@ def batch_of(table: EventTable | QueryTable, series: np.ndarray, **options) -> t
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=60)
 @given(all_series=panels, layout=st.sampled_from(list(LAYOUTS.values())), unit=st.sampled_from([1.0, 0.5, "auto"]))
 def test_events_agree_with_a_plain_loop(all_series, layout, unit):
     panel = panel_of(all_series, time_scale=unit)
@@ -220,6 +221,7 @@ def test_events_agree_with_a_plain_loop(all_series, layout, unit):
         check(events, row, wanted, scaling)
 
 
+@settings(max_examples=60)
 @given(
     all_series=panels,
     layout=st.sampled_from(list(LAYOUTS.values())),
@@ -257,11 +259,11 @@ def test_queries_agree_with_a_plain_loop(all_series, layout, asked):
             np.testing.assert_allclose(queries.phase[row, k], [2 * np.pi * (t % PERIOD) / PERIOD], atol=2e-6)
 
 
-@given(all_series=panels, one_at_a_time=st.booleans())
-def test_every_bolus_is_given_once(all_series, one_at_a_time):
+@given(all_series=panels, max_step=st.sampled_from([None, 0.4]), one_at_a_time=st.booleans())
+def test_every_bolus_is_given_once(all_series, max_step, one_at_a_time):
     """Along a series and on to a query after its end, each one is met exactly once; so is each observed value."""
     panel = panel_of(all_series)
-    scaling, layout = Scaling.fit(panel), Layout(Stepping(max_step=0.4), one_at_a_time)
+    scaling, layout = Scaling.fit(panel), Layout(Stepping(max_step=max_step), one_at_a_time)
     table = EventTable.of(panel, scaling, layout)
     everyone = np.arange(len(all_series))
     events, _ = batch_of(table, everyone)
@@ -306,6 +308,13 @@ def test_a_bolus_at_the_origin_of_a_series_without_observations():
     assert queries.start[0].tolist() == [0, 0]
     assert queries.path.gap[0, :, 0].tolist() == [0, 2]
     assert queries.path.pulse[0, :, 0, 0].tolist() == [0, 5]
+
+
+def test_a_bolus_is_given_once_before_values_that_come_one_after_the_other():
+    series = Series({0.0: {"a": 1.0}, 1.0: {"a": 1.0, "b": 1.0, "c": 2.0}}, [Record("pill", "bolus", 0.0, None, 5.0)])
+    panel = panel_of([series], time_scale=1.0)
+    events, _ = batch_of(EventTable.of(panel, Scaling.fit(panel), Layout(one_at_a_time=True)), np.array([0]))
+    assert (events.span.pulse[0, :, 0] > 0).tolist() == [False, True] + [False] * 6
 
 
 def test_an_event_sees_the_control_of_its_own_time_and_its_span_the_one_before():
@@ -564,6 +573,13 @@ def test_an_epoch_depends_on_the_generator_alone():
     epochs = [np.stack(list(batches(lengths, 4, rng=rng))) for _ in range(2)]
     assert (epochs[0] == first).all()
     assert not (epochs[0] == epochs[1]).all()
+
+
+def test_long_series_do_not_always_come_last():
+    """Sorting by length makes batches, it does not order them."""
+    lengths = np.arange(64)
+    orders = {tuple(lengths[g].max() for g in batches(lengths, 8, rng=np.random.default_rng(s))) for s in range(4)}
+    assert all(list(order) != sorted(order) for order in orders)
 
 
 def test_series_of_like_length_share_a_batch():

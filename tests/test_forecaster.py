@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
-from sporadic.errors import OptionError, QueryError
-from sporadic.forecaster import NotFittedError
+from sporadic.errors import HeldControlsWarning, NotFittedError, OptionError, QueryError
 
 
 def dosed(n: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -37,7 +36,8 @@ def test_a_known_dose_response_is_recovered_and_plans_differ(dose_forecaster):
     panel = sp.Panel.from_wide(table, controls=untouched, origin=0, time_scale=1)
     plan = pd.DataFrame({"id": [0], "start": [3.0], "control": ["dose"], "value": [1.0]})
     times = [2.5, 3.5, 4.0, 5.0, 7.0]
-    without = dose_forecaster.forecast(panel, times=times).mean()[:, 0]
+    with pytest.warns(HeldControlsWarning, match="'dose' is known after the end of 1 of 1 series"):
+        without = dose_forecaster.forecast(panel, times=times).mean()[:, 0]
     treated = dose_forecaster.forecast(panel, times=times, controls=plan).mean()[:, 0]
     truth = np.where(np.array(times) < 3, 1, 3 - 2 * np.exp(-(np.array(times) - 3)))
     assert np.abs(without - 1).max() < 0.15
@@ -49,7 +49,7 @@ def test_a_known_dose_response_is_recovered_and_plans_differ(dose_forecaster):
 def test_forecasts_are_in_the_users_units_and_frame(dose_forecaster):
     table, doses = dosed(5, seed=2)
     panel = sp.Panel.from_wide(table, controls=doses, origin=0, time_scale=1)
-    forecast = dose_forecaster.forecast(panel, horizon=2.0, steps=4)
+    forecast = dose_forecaster.forecast(panel, horizon=2.0, steps=4, controls="hold")
     frame = forecast.to_frame()
     assert list(frame.columns) == ["id", "time", "variable", "mean", "std", "lo-80", "hi-80", "lo-95", "hi-95"]
     last = table.groupby("id")["time"].max()
@@ -70,7 +70,7 @@ def test_filter_at_an_observation_equals_the_forecast_for_it(dose_forecaster):
     at = panel.offsets[1:] - 1  # the last time point of each series
     cutoffs = {i: panel.times[k - 1] for i, k in zip(panel.ids, at, strict=True)}
     asked = pd.DataFrame({"id": panel.ids, "time": panel.times[at]})
-    ahead = dose_forecaster.forecast(panel, times=asked, cutoff=cutoffs)
+    ahead = dose_forecaster.forecast(panel, times=asked, cutoff=cutoffs, controls="hold")
     np.testing.assert_allclose(ahead.mean(), one_step.mean()[at], rtol=1e-5)
 
 
@@ -87,9 +87,9 @@ def test_mistakes_are_told(dose_forecaster):
     with pytest.raises(NotFittedError, match="call fit"):
         sp.Forecaster().forecast(panel, horizon=1)
     with pytest.raises(QueryError, match="must lie after the cutoff: 3"):
-        dose_forecaster.forecast(panel, times=[3.0], cutoff=4.0)
+        dose_forecaster.forecast(panel, times=[3.0], cutoff=4.0, controls="hold")
     with pytest.raises(OptionError, match="either times= or horizon="):
-        dose_forecaster.forecast(panel)
+        dose_forecaster.forecast(panel, controls="hold")
     with pytest.raises(OptionError, match="'gru-ode-bayes'"):
         sp.Forecaster(model="gru").fit(panel, validation=panel)
     with pytest.raises(sp.errors.VariableError, match="lacks 'dose'"):

@@ -89,12 +89,12 @@ def static_from_table(table: pd.DataFrame, id: Any, index: pd.Index, absent: str
 def checked_covariates(static: pd.DataFrame, index: pd.Index, problems: list[DataError]) -> pd.DataFrame:
     """Covariates are finite numbers, text or booleans; a missing one is allowed. What is none of these is left out."""
     for name, values in static.items():
-        if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
+        if values.dtype.kind in "mMc":
             static = static.drop(columns=name)
             problems.append(
                 DataError(
-                    f"Static column {quote(name)} holds dates or durations, which are no covariate. Make it a number, "
-                    f"such as an age, use it as origin={quote(name)} or end={quote(name)}, or leave it out.",
+                    f"Static column {quote(name)} holds {values.dtype} values, which are no covariate. Make it a "
+                    f"number, such as an age, use it as origin={quote(name)} or end={quote(name)}, or leave it out.",
                     column=name,
                 )
             )

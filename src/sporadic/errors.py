@@ -72,6 +72,18 @@ class VariableError(SporadicError, ValueError):
     """New data have other variables, covariates or controls than the model was made for."""
 
 
+class NotFittedError(SporadicError, AttributeError):
+    """A forecaster was asked before it had seen any data."""
+
+
+class DivergedError(SporadicError, ArithmeticError):
+    """A training loss became infinite or NaN."""
+
+
+class HeldControlsWarning(UserWarning):
+    """A forecast had to assume that a control keeps its last value, since no later one was given."""
+
+
 def one_of(name: str, given: Any, possible: Sequence[str]) -> str:
     """`given` if it is one of `possible`, otherwise an error that lists them."""
     if isinstance(given, str) and given in possible:

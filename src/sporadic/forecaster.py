@@ -6,7 +6,7 @@ from typing import Any
 import jax.random as jr
 import numpy as np
 
-from sporadic.errors import OptionError, SporadicError
+from sporadic.errors import NotFittedError, OptionError, one_of
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.forecast import Forecast
@@ -14,14 +14,10 @@ from sporadic.forecasting import Questions
 from sporadic.models import AbstractModel, build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
-from sporadic.queries import future_times, given_times
+from sporadic.queries import future_times, given_times, warn_of_held_controls
 from sporadic.scaling import Calendar, Scaling
 from sporadic.scores import Score
 from sporadic.training.loop import Epoch, Schedule, train
-
-
-class NotFittedError(SporadicError, AttributeError):
-    """The forecaster has not seen any data yet."""
 
 
 class Forecaster:
@@ -116,14 +112,17 @@ class Forecaster:
     ) -> Forecast:
         """Beliefs about every variable at later times, given what each series shows up to the cutoff.
 
-        Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes;
-        a control without a plan keeps its last value.
+        Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes.
+        A control without a plan keeps its last value, and a warning says so; `controls="hold"` asks for just that.
         """
         network, scaling = self._fitted()
         limit = None if cutoff is None else panel.native_times(cutoff, relative=relative)
         history = panel if cutoff is None else panel.until(cutoff, relative=relative)
-        if controls is not None:
-            history = history.with_controls(controls)
+        if isinstance(controls, str):
+            one_of("controls", controls, ("hold",))
+        else:
+            history = history if controls is None else history.with_controls(controls)
+            warn_of_held_controls(history)
         series, native = future_times(
             history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit
         )

@@ -1,12 +1,13 @@
 """When a user wants to know: times, horizons and cutoffs turned into one native time per question."""
 
+import warnings
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import MissingColumnError, OptionError, QueryError, quote
+from sporadic.errors import HeldControlsWarning, MissingColumnError, OptionError, QueryError, quote
 from sporadic.frames import column, open_frame
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
@@ -39,6 +40,24 @@ def future_times(history: Panel, *, times: Any = None, horizon: Any = None, step
             "earlier cutoff=."
         )
     return series, asked
+
+
+def warn_of_held_controls(history: Panel) -> None:
+    """Says for how many series no value of a control is known after the end of what is observed."""
+    end, _ = history.end
+    controls = history.controls
+    for number, (name, kind) in enumerate(zip(controls.names, controls.kinds, strict=True)):
+        if kind != "hold":
+            continue
+        later = (controls.control == number) & (controls.start > end[controls.series])
+        held = len(history) - len(np.unique(controls.series[later]))
+        if held:
+            warnings.warn(
+                f"No value of control {quote(name)} is known after the end of {held} of {len(history)} series: its "
+                'last one is held. Pass the plan as controls=, or controls="hold" if that is the plan.',
+                HeldControlsWarning,
+                stacklevel=3,
+            )
 
 
 def _last_times(panel: Panel) -> tuple[Native, np.ndarray]:

@@ -24,10 +24,12 @@ import pytest
 
 from sporadic.dynamics import GRUODE
 from sporadic.flows import AbstractFlow, DiffEq, Exponential
-from tests.material import constant_input
+from tests.material import COMPILED_FAST, constant_input
 
 pytestmark = pytest.mark.usefixtures("x64")
 
+SAMPLES = 6
+SIZE = 6  # of the state; components that a test does not wire are idle
 SHUT, OPEN = 50.0, 50.0  # logits at which σ is 1 in float64
 TIMES = np.array([0.0, 1e-3, 0.1, 0.7, 1.0, 3.0, 10.0, 30.0])
 TOLERANCE = 1e-10  # of the adaptive solver
@@ -57,22 +59,19 @@ class OU:
         return -self.stationary_variance * np.expm1(-2 * self.theta * t)
 
 
-def random_processes(n: int) -> OU:
+def random_processes(n: int = SAMPLES) -> OU:
     """Every sample has its own parameters."""
     rng = np.random.default_rng(0)
     theta, variance = rng.uniform(0.05, 0.45, n), rng.uniform(0.05, 0.6, n)
     return OU(theta, rng.uniform(-0.9, 0.9, n), np.sqrt(2 * theta * variance), rng.uniform(-1, 1, n))
 
 
-@dataclass
 class Wiring:
     """Weights of a GRU-ODE, component by component; what is not said is zero, and every reset gate is open."""
 
-    size: int
-
-    def __post_init__(self) -> None:
-        self.uz, self.uh = np.zeros((2, self.size, self.size))
-        self.bz, self.bh = np.zeros((2, self.size))
+    def __init__(self) -> None:
+        self.uz, self.uh = np.zeros((2, SIZE, SIZE))
+        self.bz, self.bh = np.zeros((2, SIZE))
 
     def relax(self, component: int, *, rate: float | None = None, rate_logit_from: tuple[int, float] | None = None,
               target: float | None = None, atanh_target_from: tuple[int, float] | None = None) -> None:  # fmt: skip
@@ -94,9 +93,9 @@ class Wiring:
 
     def build(self) -> GRUODE:
         gates = np.concatenate([np.zeros_like(self.uz), self.uz])
-        gates_bias = np.concatenate([np.full(self.size, OPEN), self.bz])
+        gates_bias = np.concatenate([np.full(SIZE, OPEN), self.bz])
         weights = tuple(map(jnp.asarray, (gates, gates_bias, self.uh, self.bh)))
-        field = GRUODE(self.size, key=jr.key(0))
+        field = GRUODE(SIZE, key=jr.key(0))
         return eqx.tree_at(lambda f: (f.gates, f.gates_bias, f.candidate, f.candidate_bias), field, weights)
 
 
@@ -110,22 +109,25 @@ FLOWS = {
 every_flow = pytest.mark.parametrize(("make", "tolerance"), FLOWS.values(), ids=FLOWS)
 
 
-@eqx.filter_jit
+@eqx.filter_jit(compiler_options=COMPILED_FAST)
 def states(flow: AbstractFlow, h: jax.Array, times: jax.Array) -> jax.Array:
     """The state of each sample after each of the times."""
     return jax.vmap(lambda h: jax.vmap(lambda t: flow(h, t, constant_input(t)))(times))(h)
 
 
 def at_times(flow: AbstractFlow, *components: np.ndarray | float) -> np.ndarray:
-    h = jnp.stack(jnp.broadcast_arrays(*map(jnp.atleast_1d, components)), axis=-1)
-    return np.asarray(states(flow, h, jnp.asarray(TIMES)))
+    """The first components of the state, from what they are at time 0."""
+    h = np.zeros((SAMPLES, SIZE))
+    for j, component in enumerate(components):
+        h[:, j] = component
+    return np.asarray(states(flow, jnp.asarray(h), jnp.asarray(TIMES)))
 
 
 @every_flow
 def test_an_ou_process_with_its_parameters_in_the_weights(make, tolerance: float) -> None:
-    process = OU(theta=0.4, r=0.7, sigma=0.3, y=np.array([-0.9, 0.0, 0.5, 1.0]))
+    process = OU(theta=0.4, r=0.7, sigma=0.3, y=np.linspace(-1, 1, SAMPLES))
     m, v = 0, 1
-    wiring = Wiring(2)
+    wiring = Wiring()
     wiring.relax(m, rate=process.theta, target=process.r)
     wiring.relax(v, rate=2 * process.theta, target=process.stationary_variance)
     check(at_times(make(wiring.build()), process.y, 0.0), process, (m, v), tolerance)
@@ -133,11 +135,11 @@ def test_an_ou_process_with_its_parameters_in_the_weights(make, tolerance: float
 
 @every_flow
 def test_a_generalised_ou_process_reads_r_and_sigma_from_the_state(make, tolerance: float) -> None:
-    processes = random_processes(6)
+    processes = random_processes()
     processes.theta = 0.35
     r, s, m, v = range(4)
     kappa = 0.3
-    wiring = Wiring(4)
+    wiring = Wiring()
     wiring.hold(r, s)
     wiring.relax(m, rate=0.35, atanh_target_from=(r, 1 / kappa))
     wiring.relax(v, rate=0.7, atanh_target_from=(s, 1 / kappa))
@@ -154,10 +156,10 @@ def test_a_random_theta_is_read_from_stored_logits(make, tolerance: float) -> No
 
     logit(2θ) is no linear function of logit(θ), so both are stored.
     """
-    processes = random_processes(6)
+    processes = random_processes()
     r, s, q, q2, m, v = range(6)
     kappa = 0.3
-    wiring = Wiring(6)
+    wiring = Wiring()
     wiring.hold(r, s, q, q2)
     wiring.relax(m, rate_logit_from=(q, 1 / kappa), atanh_target_from=(r, 1 / kappa))
     wiring.relax(v, rate_logit_from=(q2, 1 / kappa), atanh_target_from=(s, 1 / kappa))
@@ -173,9 +175,9 @@ def test_a_random_theta_is_read_from_stored_logits(make, tolerance: float) -> No
 def test_a_gate_that_is_almost_shut_drifts_no_more_than_it_lets_through() -> None:
     """|dh/dt| ≤ 2 (1 − z), so z → 1 keeps a component still to any tolerance."""
     for shut in (5.0, 10.0, 20.0):
-        wiring = Wiring(1)
+        wiring = Wiring()
         wiring.bz[0], wiring.bh[0] = shut, -3.0
-        found = at_times(Exponential(wiring.build()), np.array([0.9]))[0, :, 0]
+        found = at_times(Exponential(wiring.build()), 0.9)[0, :, 0]
         drift = np.abs(found - 0.9)
         assert np.all(drift <= 2 * TIMES / (1 + np.exp(shut)) + 1e-15)
         assert drift[-1] > TIMES[-1] / (1 + np.exp(shut))

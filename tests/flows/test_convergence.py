@@ -12,15 +12,14 @@ import pytest
 
 from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.flows import AbstractFlow, DiffEq, Exponential, Input
-from tests.material import calendar_input, constant_input, with_weights_of_scale
+from tests.material import COMPILED_FAST, calendar_input, constant_input, with_weights_of_scale
 
 pytestmark = pytest.mark.usefixtures("x64")
 
 HIDDEN, TIME, STEP = 4, 3.0, 0.125
 HELD = (0.7, -0.4, 0.2, 0.5)  # as many as the calendar has features, so that one field takes either
 FREQUENCY = 1.3
-# Code that runs once need not be fast, but should be compiled fast.
-compiled = eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 0})
+compiled = eqx.filter_jit(compiler_options=COMPILED_FAST)
 
 
 class Sped(AbstractDynamics):

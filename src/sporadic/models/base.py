@@ -41,13 +41,16 @@ class AbstractModel(eqx.Module):
 
 
 class Filtered(NamedTuple):
-    """The belief just before each event, and the states: `states[0]` is the initial one, `states[k]` follows event k.
-
-    Events are counted from 1 here, as in `Queries`.
-    """
+    """The belief just before each event, the initial state, and the state after each event."""
 
     prior: Float[Array, "events variables raw"]
-    states: State
+    initial: State
+    after: State
+
+    @property
+    def states(self) -> State:
+        """All states: the first is the initial one, the k-th follows event k."""
+        return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), self.initial, self.after)
 
 
 class AbstractFilter(AbstractModel):
@@ -98,18 +101,19 @@ class AbstractFilter(AbstractModel):
         start = self.initial(static) if state is None else state
         keys = None if key is None else jr.split(key, events.value.shape[0])
         _, (prior, after) = jax.lax.scan(jax.checkpoint(body), start, (events, keys))
-        return Filtered(prior, jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, after))
+        return Filtered(prior, start, after)
 
     def loss(
         self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
     ) -> Terms:
         key, key_post = (None, None) if key is None else jr.split(key)
-        prior, states = self.filter(events, static, key=key)
+        prior, _, after = self.filter(events, static, key=key)
+        if self.layout.one_at_a_time:  # a time point is scored before its first event, and again after its last
+            prior, after = prior[events.first], jax.tree.map(lambda s: s[events.last], after)
         context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
         keys = None if key_post is None else jr.split(key_post, events.value.shape[0])
-        after = jax.tree.map(lambda s: s[1:][events.last], states)
         post = jax.vmap(lambda s, c, k: self.observe(s, c, key=k))(after, context, keys)
-        return objective.terms(self.family, prior[events.first], post, events.value, events.mask)
+        return objective.terms(self.family, prior, post, events.value, events.mask)
 
     def forecast(
         self, events: Events, static: Float[Array, " static"], queries: Queries

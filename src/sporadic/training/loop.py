@@ -13,7 +13,7 @@ import numpy as np
 import optax
 
 from sporadic.batching import padded_lengths
-from sporadic.errors import SporadicError
+from sporadic.errors import DivergedError
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable, batches
 from sporadic.models.base import AbstractModel
@@ -53,10 +53,6 @@ class Epoch(NamedTuple):
     validation_nll: float
     validation_mse: float
     seconds: float
-
-
-class DivergedError(SporadicError, ArithmeticError):
-    """The loss became infinite or NaN."""
 
 
 def train(
