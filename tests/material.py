@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from sporadic.events import Span
-from sporadic.flows import AbstractFlow, Calendar, Cost, Input
+from sporadic.flows import AbstractFlow, Calendar, Cost, DiffEq, Input
 
 T = TypeVar("T")
 # What runs once should be compiled fast rather than run fast. (Where the last bit matters, compile as users do.)
@@ -42,7 +42,13 @@ def calendar_input(start: Any, gap: Any, frequency: float = 1.3) -> Input:
     return Input(Span(gap, jnp.zeros(0), phase, jnp.zeros(0)), Calendar((frequency,), 2))
 
 
-@eqx.filter_jit
+def _solve_all(flow: AbstractFlow, h: Any, gaps: Any) -> tuple[Any, Cost]:
+    return jax.vmap(lambda h, gap: flow.solve(h, gap, constant_input(gap)))(h, gaps)
+
+
+_ours, _diffrax = eqx.filter_jit(_solve_all), eqx.filter_jit(_solve_all, compiler_options=COMPILED_FAST)
+
+
 def solve_all(flow: AbstractFlow, h: Any, gaps: Any) -> tuple[Any, Cost]:
     """A batch of states, each over its own gap, with neither controls nor calendar."""
-    return jax.vmap(lambda h, gap: flow.solve(h, gap, constant_input(gap)))(h, gaps)
+    return (_diffrax if isinstance(flow, DiffEq) else _ours)(flow, h, gaps)

@@ -201,3 +201,11 @@ def test_a_planned_hold_replaces_one_at_the_same_time() -> None:
 def test_what_cannot_be_planned(plan: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         planned().with_controls(pd.DataFrame({"id": [1], "start": [5.0], **plan}))
+
+
+def test_setting_what_holds_already_is_no_change():
+    table = pd.DataFrame({"id": 1, "time": [0.0, 5.0], "y": [1.0, 2.0]})
+    doses = pd.DataFrame({"id": 1, "start": [0.0, 1.0, 2.0, 3.0], "control": "dose", "value": [0.0, 2.0, 2.0, 0.0]})
+    changes = Panel.from_wide(table, controls=doses).controls.changes(1)
+    np.testing.assert_array_equal(changes.times, [1.0, 3.0])
+    np.testing.assert_array_equal(changes.level, [[2.0], [0.0]])

@@ -61,13 +61,13 @@ class Series:
         return sum(r.value for r in self.records if r.control == name and r.kind == "bolus" and r.start == t)
 
     def change_times(self) -> list[float]:
-        """Where a control starts, or ends without another value having taken its place."""
-        found = {r.start for r in self.records}
-        for r in self.records:
-            overtaken = any(o.control == r.control and r.start < o.start <= (r.end or 0) for o in self.records)
-            if r.end is not None and not (r.kind == "hold" and overtaken):
-                found.add(r.end)
-        return sorted(found)
+        """Where a level becomes another one, or a bolus is given; to set what holds already is no change."""
+        found, before = [], self.levels(-1.0)
+        for t in sorted({r.start for r in self.records} | {r.end for r in self.records if r.end is not None}):
+            if self.levels(t) != before or self.given_at("pill", t) != 0:
+                found.append(t)
+            before = self.levels(t)
+        return found
 
     def origin(self) -> float | None:
         """The first thing that happens."""

@@ -82,7 +82,10 @@ class Controls:
 
         pulse = np.zeros((len(owner), len(self.boluses)))
         np.add.at(pulse, (at_bolus, _places(self.names, self.boluses)[boluses.control]), boluses.value)
-        return Changes(offsets=offsets, times=when, level=level, pulse=pulse)
+        before = np.where(np.diff(owner, prepend=-1)[:, None] == 0, np.roll(level, 1, axis=0), 0.0)
+        real = (level != before).any(axis=1) | (pulse != 0).any(axis=1)  # to set what holds already changes nothing
+        offsets = np.searchsorted(owner[real], np.arange(n_series + 1))
+        return Changes(offsets=offsets, times=when[real], level=level[real], pulse=pulse[real])
 
 
 @dataclass(frozen=True)
