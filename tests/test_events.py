@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sporadic import Panel
 from sporadic.errors import VariableError
-from sporadic.events import Events, EventTable, Layout, Queries, QueryTable, batches, bucket
+from sporadic.events import Events, EventTable, Layout, Queries, QueryTable
 from sporadic.paths import Stepping
 from sporadic.scaling import Scaling
 
@@ -533,56 +533,3 @@ def test_series_come_in_the_order_asked_for():
     turned, _ = batch_of(table, np.array([2, 0, 0, 1]))
     for a, b in zip(jax.tree.leaves(forward), jax.tree.leaves(turned), strict=True):
         assert (a[np.array([2, 0, 0, 1])] == b).all()
-
-
-@given(length=st.integers(1, 100_000))
-def test_buckets_hold_their_length_and_little_more(length):
-    assert length <= bucket(length) <= max(1.25 * length, 8)
-    assert bucket(bucket(length)) == bucket(length)
-
-
-def test_buckets_are_few():
-    for octave in range(3, 12):
-        assert len({bucket(n) for n in range(2**octave + 1, 2 ** (octave + 1) + 1)}) <= 4
-    assert {bucket(n) for n in range(9)} == {8}
-
-
-@given(
-    lengths=st.lists(st.integers(0, 40), max_size=60).map(np.array),
-    batch_size=st.integers(1, 8),
-    seed=st.none() | st.integers(0, 9),
-)
-def test_an_epoch_visits_every_series_once(lengths, batch_size, seed):
-    rng = None if seed is None else np.random.default_rng(seed)
-    groups = list(batches(lengths, batch_size, rng=rng))
-    if len(lengths) == 0:
-        assert groups == []
-        return
-    positions = np.concatenate(groups)
-    assert sorted(positions[positions >= 0].tolist()) == list(range(len(lengths)))
-    assert {len(g) for g in groups} == {min(batch_size, len(lengths))}
-    assert (positions < 0).sum() == -len(lengths) % len(groups[0])
-
-
-def test_an_epoch_depends_on_the_generator_alone():
-    lengths = np.arange(50) % 7
-    first, again, other = (np.stack(list(batches(lengths, 4, rng=np.random.default_rng(s)))) for s in (1, 1, 2))
-    assert (first == again).all()
-    assert not (first == other).all()
-    rng = np.random.default_rng(1)
-    epochs = [np.stack(list(batches(lengths, 4, rng=rng))) for _ in range(2)]
-    assert (epochs[0] == first).all()
-    assert not (epochs[0] == epochs[1]).all()
-
-
-def test_long_series_do_not_always_come_last():
-    """Sorting by length makes batches, it does not order them."""
-    lengths = np.arange(64)
-    orders = {tuple(lengths[g].max() for g in batches(lengths, 8, rng=np.random.default_rng(s))) for s in range(4)}
-    assert all(list(order) != sorted(order) for order in orders)
-
-
-def test_series_of_like_length_share_a_batch():
-    lengths = np.random.default_rng(0).integers(1, 100, size=640)
-    padded = sum(lengths[g].max() * len(g) for g in batches(lengths, 40, rng=np.random.default_rng(0)))
-    assert padded < 1.1 * lengths.sum()

@@ -47,7 +47,7 @@ DAY = 86_400_000_000
     ],
 )
 def test_what_is_read_as_which_kind_of_time(column: Any, axis: TimeAxis, native: list[Any]) -> None:
-    from sporadic import frames
+    from sporadic.intake import frames
 
     found, bad, kind = read_times(frames.series(column))
     assert kind == axis

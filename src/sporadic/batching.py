@@ -1,4 +1,6 @@
-"""Which lengths to pad to: few, so that few programs are compiled, and well placed, so that little is padded."""
+"""Which series share a batch, and which lengths to pad it to: few, so that few programs are compiled."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,3 +25,29 @@ def padded_lengths(lengths: np.ndarray, most: int = 3) -> np.ndarray:
     for before in reversed(chosen[:k]):
         picks.append(int(before[picks[-1]]))
     return edges[picks[::-1]]
+
+
+def bucket(length: int, *, smallest: int = 8) -> int:
+    """The next of a few lengths, four to an octave, so that few shapes are compiled and little is padded."""
+    if length <= smallest:
+        return smallest
+    octave = 2 ** int(np.floor(np.log2(length)))
+    quarter = max(octave // 4, 1)
+    return -(-length // quarter) * quarter
+
+
+def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
+    """Positions of series in batches of one size, padded with −1; series of like length share a batch.
+
+    With `rng`, shuffled: the order depends on its state alone, never on threads or workers.
+    """
+    n = len(lengths)
+    order = np.argsort(lengths, kind="stable") if rng is None else rng.permutation(n)
+    if rng is not None:
+        window = 16 * batch_size
+        windows = np.split(order, np.arange(window, n, window))
+        order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows])
+    size = min(batch_size, max(n, 1))
+    order = np.append(order, np.full(-n % size, -1))
+    groups = order.reshape(-1, size)
+    yield from groups if rng is None else rng.permutation(groups)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic.assembly import Options, assemble_long, assemble_wide, is_long
 from sporadic.description import (
     ControlSummary,
     Description,
@@ -16,7 +15,8 @@ from sporadic.description import (
     VariableSummary,
 )
 from sporadic.errors import DataError
-from sporadic.frames import open_frame
+from sporadic.intake.assembly import Options, assemble_long, assemble_wide, is_long
+from sporadic.intake.frames import open_frame
 from sporadic.panel import Panel
 from sporadic.suspicions import far_out, mixed_units
 from sporadic.timeaxis import TimeAxis

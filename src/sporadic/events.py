@@ -5,7 +5,6 @@ hold all series of a panel on the host, ragged and in float64, and pad batches o
 batch has JAX's own precision, float32 unless told otherwise.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import equinox as eqx
@@ -13,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from sporadic.batching import bucket
 from sporadic.panel import Panel, ragged_rows
 from sporadic.paths import Paths, Stepping, cut_paths, ragged_searchsorted
 from sporadic.scaling import Scaling
@@ -258,29 +258,3 @@ class QueryTable:
             phase=_gather(self.phase, rows, filled),
         )
         return queries, filled
-
-
-def bucket(length: int, *, smallest: int = 8) -> int:
-    """The next of a few lengths, four to an octave, so that few shapes are compiled and little is padded."""
-    if length <= smallest:
-        return smallest
-    octave = 2 ** int(np.floor(np.log2(length)))
-    quarter = max(octave // 4, 1)
-    return -(-length // quarter) * quarter
-
-
-def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
-    """Positions of series in batches of one size, padded with −1; series of like length share a batch.
-
-    With `rng`, shuffled: the order depends on its state alone, never on threads or workers.
-    """
-    n = len(lengths)
-    order = np.argsort(lengths, kind="stable") if rng is None else rng.permutation(n)
-    if rng is not None:
-        window = 16 * batch_size
-        windows = np.split(order, np.arange(window, n, window))
-        order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows])
-    size = min(batch_size, max(n, 1))
-    order = np.append(order, np.full(-n % size, -1))
-    groups = order.reshape(-1, size)
-    yield from groups if rng is None else rng.permutation(groups)

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from sporadic.events import Events, EventTable, Queries, QueryTable, batches
+from sporadic.batching import batches
+from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.models.base import AbstractModel
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling

@@ -12,13 +12,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from sporadic import frames
-from sporadic.assembly import Assembled, Options, assemble_long, assemble_wide
-from sporadic.control_records import controls_from_table
 from sporadic.controls import Controls
 from sporadic.description import Description
 from sporadic.errors import DataError, OptionError, QueryError, VariableError, quote
-from sporadic.followup import Bound
+from sporadic.intake import frames
+from sporadic.intake.assembly import Assembled, Options, assemble_long, assemble_wide
+from sporadic.intake.control_records import controls_from_table
+from sporadic.intake.followup import Bound
 from sporadic.timeaxis import Native, TimeAxis
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sporadic.errors import HeldControlsWarning, MissingColumnError, OptionError, QueryError, quote
-from sporadic.frames import column, open_frame
+from sporadic.intake.frames import column, open_frame
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from sporadic.assembly import is_long
 from sporadic.describe import describe_frame
 from sporadic.description import Description
+from sporadic.intake.assembly import is_long
+from sporadic.intake.tables import file_suffix, read_table
 from sporadic.panel import Panel
-from sporadic.tables import file_suffix, read_table
 
 
 def read(path: str | Path, *, id: str = "id", time: str = "time", variable: str = "variable", value: str = "value",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic import frames
 from sporadic.errors import DataError, OptionError, quote
+from sporadic.intake import frames
 
 Native = np.ndarray  # int64 or float64, one entry per time
 

@@ -1,5 +1,7 @@
 """The vector fields: as the paper writes them, and with the bounds that it claims (section 2.2)."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -23,7 +25,7 @@ every_field = pytest.mark.parametrize("name", FIELDS)
 
 
 @eqx.filter_jit
-def _evaluate(field: AbstractRelaxation, h: np.ndarray, x: np.ndarray) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _evaluate(field: AbstractRelaxation, h: Any, x: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     return jax.vmap(lambda h: (*field.relaxation(h, x), field(h, x)))(h)
 
 

@@ -13,6 +13,7 @@ The rates must lie below 1, hence θ < ½ in the time unit used; targets must li
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import diffrax
 import equinox as eqx
@@ -24,7 +25,7 @@ import pytest
 
 from sporadic.dynamics import GRUODE
 from sporadic.flows import AbstractFlow, DiffEq, Exponential
-from tests.material import COMPILED_FAST, constant_input
+from tests.material import compiled_fast, constant_input
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -43,13 +44,13 @@ def logit(p: np.ndarray | float) -> np.ndarray:
 class OU:
     """An Ornstein-Uhlenbeck process, or many at once, seen to be at `y`."""
 
-    theta: np.ndarray | float
-    r: np.ndarray | float
-    sigma: np.ndarray | float
-    y: np.ndarray | float
+    theta: Any
+    r: Any
+    sigma: Any
+    y: Any
 
     @property
-    def stationary_variance(self) -> np.ndarray | float:
+    def stationary_variance(self) -> Any:
         return self.sigma**2 / (2 * self.theta)
 
     def mean(self, t: np.ndarray) -> np.ndarray:
@@ -109,7 +110,7 @@ FLOWS = {
 every_flow = pytest.mark.parametrize(("make", "tolerance"), FLOWS.values(), ids=FLOWS)
 
 
-@eqx.filter_jit(compiler_options=COMPILED_FAST)
+@compiled_fast
 def states(flow: AbstractFlow, h: jax.Array, times: jax.Array) -> jax.Array:
     """The state of each sample after each of the times."""
     return jax.vmap(lambda h: jax.vmap(lambda t: flow(h, t, constant_input(t)))(times))(h)

@@ -3,7 +3,6 @@
 from functools import cache
 
 import diffrax
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -12,14 +11,13 @@ import pytest
 
 from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.flows import AbstractFlow, DiffEq, Exponential, Input
-from tests.material import COMPILED_FAST, calendar_input, constant_input, with_weights_of_scale
+from tests.material import calendar_input, compiled_fast, constant_input, with_weights_of_scale
 
 pytestmark = pytest.mark.usefixtures("x64")
 
 HIDDEN, TIME, STEP = 4, 3.0, 0.125
 HELD = (0.7, -0.4, 0.2, 0.5)  # as many as the calendar has features, so that one field takes either
 FREQUENCY = 1.3
-compiled = eqx.filter_jit(compiler_options=COMPILED_FAST)
 
 
 class Sped(AbstractDynamics):
@@ -48,7 +46,7 @@ INPUTS = {
 }
 
 
-@compiled
+@compiled_fast
 def cross(flow: AbstractFlow, starts: jax.Array, x: Input) -> jax.Array:
     return jax.vmap(lambda h: flow(h, x.span.gap, x))(starts)
 
@@ -78,7 +76,7 @@ SOLVERS = {
 
 @pytest.mark.parametrize(("solver", "order", "counts"), SOLVERS.values(), ids=SOLVERS)
 def test_a_solver_with_fixed_steps_converges_at_its_order(solver, order, counts) -> None:
-    @compiled
+    @compiled_fast
     def ends(field: GRUODE, starts: jax.Array, counts: jax.Array) -> jax.Array:
         def end(count: jax.Array, h: jax.Array) -> jax.Array:
             x = constant_input(STEP * count, HELD)
@@ -104,8 +102,8 @@ def test_the_exponential_flow_converges_at_its_order(order, name) -> None:
     """It crosses a span in one step, so the span is cut here as `max_step` cuts it on the host."""
     counts = [16, 32, 64]
 
-    @compiled
-    def ends(flow: Exponential, starts: jax.Array, count: int) -> jax.Array:
+    @compiled_fast
+    def ends(flow: Exponential, starts: jax.Array, count: jax.Array) -> jax.Array:
         gap = TIME / count
 
         def step(k: jax.Array, h: jax.Array) -> jax.Array:

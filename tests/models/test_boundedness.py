@@ -31,7 +31,8 @@ def panel() -> Panel:
 @pytest.fixture(scope="module", params=["gru-ode-bayes", "gru-ode-bayes-seq-minimal"])
 def case(request, panel: Panel):
     scaling = Scaling.fit(panel)
-    model = models.build(request.param, scaling.dimensions, hidden_size=5, obs_size=4, prep_size=3, key=jr.key(0))
+    sizes = {"hidden_size": 5, "obs_size": 4, "prep_size": 3}
+    model = eqx.filter_jit(lambda key: models.build(request.param, scaling.dimensions, key=key, **sizes))(jr.key(0))
     return model, *EventTable.of(panel, scaling, model.layout).batch(np.arange(2))
 
 

@@ -23,7 +23,7 @@ from sporadic.models import GRUODEBayes
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
 from sporadic.updates import UPDATES, AbstractUpdate
-from tests.material import COMPILED_FAST
+from tests.material import compiled_fast
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -128,7 +128,7 @@ def loss(point: Point, events: Events, objective: Objective) -> jax.Array:
     return objective.total(each(events, point.static, objective))
 
 
-loss_and_gradient = eqx.filter_jit(eqx.filter_value_and_grad(loss), compiler_options=COMPILED_FAST)
+loss_and_gradient = compiled_fast(eqx.filter_value_and_grad(loss))
 
 
 # -- finite differences ------------------------------------------------------------------------------------------------
@@ -155,9 +155,7 @@ def assert_gradient_is_right(
         slope = sum(np.vdot(g, d) for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
         size = norm(group(gradient))
         assert size > 1e-4, f"The loss does not depend on the {name}."
-        assert abs(difference - slope) < rtol * size + 1e-9, (
-            f"{name}: slope {slope}, difference {difference}, size {size}"
-        )
+        assert abs(difference - slope) < rtol * size + 1e-9, f"{name}: {slope} is no {difference}"
 
 
 def along(weights: Any, direction: Any, distance: float) -> Any:
@@ -192,7 +190,7 @@ class Frozen(Objective):
         return terms._replace(kl=jnp.sum(family.kl(self.target, post), where=mask))
 
 
-@eqx.filter_jit(compiler_options=COMPILED_FAST)
+@compiled_fast
 def p_bayes(point: Point, events: Events) -> jax.Array:
     prior = jax.vmap(point.model.filter)(events, point.static).prior
     before = jax.vmap(lambda prior, first: prior[first])(prior, events.first)
@@ -227,7 +225,6 @@ def test_the_adjoints_agree(adjoint: str, rtol: float) -> None:
 
 def test_double_precision_is_kept_all_the_way() -> None:
     point, events = problem("gru-bayes", **FLOWS["exponential, order 2"])
-    arrays, static = eqx.partition((point, events), eqx.is_array)
-    program = jax.make_jaxpr(lambda arrays: loss(*eqx.combine(arrays, static), Objective()))(arrays)
+    program = eqx.filter_make_jaxpr(loss)(point, events, Objective())[0]
     assert "f64" in str(program)
     assert "f32" not in str(program)

@@ -34,9 +34,9 @@ class DiffEq(AbstractFlow):
     nothing. Without `step` the solver chooses by `rtol` and `atol`, and a gap that needs more than `max_steps` is an
     error. Under `vmap` each series steps by itself.
 
-    `adjoint` is "checkpoint" (default), "direct" (its cost grows with `max_steps`), "backsolve" (the paper's adjoint
-    method: constant memory, but it integrates a contracting field backwards, which loses the solution on long gaps), or
-    Diffrax's own.
+    `adjoint` is "checkpoint" (default), "direct" (its cost grows with `max_steps`), "backsolve", or Diffrax's own.
+    Backsolve is the paper's adjoint method: its memory does not grow with the steps, but holds a gradient of all
+    weights for every series; and it integrates a contracting field backwards, which loses the solution on long gaps.
     """
 
     dynamics: AbstractDynamics

@@ -12,10 +12,10 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from sporadic.batching import padded_lengths
+from sporadic.batching import batches, padded_lengths
 from sporadic.errors import DivergedError
 from sporadic.evaluation import Evaluation
-from sporadic.events import EventTable, batches
+from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective
 from sporadic.training.step import make_step

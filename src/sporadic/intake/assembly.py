@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic import frames
-from sporadic.control_records import THE_TABLE, control_columns, controls_from_columns, controls_from_table
 from sporadic.controls import Controls, no_controls
-from sporadic.covariates import (
+from sporadic.errors import DataError, MissingColumnError, OptionError, listed, one_of, quote
+from sporadic.intake import frames
+from sporadic.intake.columns import DROP, Intake, id_column
+from sporadic.intake.control_records import THE_TABLE, control_columns, controls_from_columns, controls_from_table
+from sporadic.intake.covariates import (
     check_absent,
     checked_covariates,
     open_static_table,
@@ -19,10 +21,8 @@ from sporadic.covariates import (
     static_from_columns,
     static_from_table,
 )
-from sporadic.errors import DataError, MissingColumnError, OptionError, listed, one_of, quote
-from sporadic.followup import FollowUp
-from sporadic.intake import DROP, Intake, id_column
-from sporadic.observations import Observations, check_rules, merge_duplicates
+from sporadic.intake.followup import FollowUp
+from sporadic.intake.observations import Observations, check_rules, merge_duplicates
 
 Assembled = tuple[dict[str, Any], list[DataError]]  # the fields of a Panel, and the problems met
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic import frames
 from sporadic.errors import DataError, DuplicateError, InfiniteValueError, MissingIdError, plain, quote, such
-from sporadic.intake import Intake, id_column, require
+from sporadic.intake import frames
+from sporadic.intake.columns import Intake, id_column, require
 
 THE_TABLE = "The static table"
 

@@ -11,7 +11,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from sporadic import frames
 from sporadic.errors import (
     DataError,
     EmptyFrameError,
@@ -25,6 +24,7 @@ from sporadic.errors import (
     quote,
     such,
 )
+from sporadic.intake import frames
 from sporadic.timeaxis import Native, TimeAxis, read_times
 
 DROP = 'invalid="drop"'

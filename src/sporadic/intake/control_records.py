@@ -8,8 +8,8 @@ import pandas as pd
 
 from sporadic.controls import KINDS, Controls, no_controls
 from sporadic.errors import ControlError, DataError, OptionError, listed, one_of
-from sporadic.frames import open_frame
-from sporadic.intake import DROP, Intake, require
+from sporadic.intake.columns import DROP, Intake, require
+from sporadic.intake.frames import open_frame
 from sporadic.timeaxis import Native, TimeAxis, read_times
 
 THE_TABLE = "The control table"
