@@ -23,12 +23,12 @@ from rich.table import Table
 
 from benchmarks.machine import gemm_rate, interleaved
 from benchmarks.union import Grid, gathered_terms, masked_terms
-from sporadic import models
 from sporadic.events import EventTable
+from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training.step import make_step
+from sporadic.training.step import devices_for, make_step, use_all_cores
 
 OBJECTIVE, OPTIMISER = Objective(), optax.adam(1e-3)
 USHCN = ("PRCP", "SNOW", "SNWD", "TMAX", "TMIN")
@@ -68,33 +68,39 @@ class Ours:
 
     def __init__(self, panel: Panel, **options: Any):
         self.scaling = Scaling.fit(panel)
-        self.model = models.build("gru-ode-bayes", self.scaling.dimensions, key=jr.key(0), **options)
+        self.model = build("gru-ode-bayes", self.scaling.dimensions, key=jr.key(0), **options)
         table = EventTable.of(panel, self.scaling, self.model.layout)
         self.length = int(table.lengths.max())
         self.n_series, self.n_points = len(panel), len(panel.times)
-        batch = table.batch(np.arange(len(panel)), length=self.length)
-        self.data = (jax.device_put(batch), None)
+        parts = np.split(np.arange(len(panel)), len(devices_for(len(panel))))
+        self.shares = [table.batch(part, length=self.length) for part in parts]
         self.state = OPTIMISER.init(eqx.filter(self.model, eqx.is_inexact_array))
-        step = make_step(OPTIMISER, OBJECTIVE)
+        self.step = make_step(OPTIMISER, OBJECTIVE)
         start = time.perf_counter()
-        self.step = step.lower(self.data, self.model, self.state).compile()
+        jax.block_until_ready(self())
         self.compile_seconds = time.perf_counter() - start
 
     def __call__(self) -> Any:
-        self.model, self.state, terms = self.step(self.data, self.model, self.state)
+        self.model, self.state, terms = self.step(self.shares, None, self.model, self.state)
         return terms
 
     @property
     def megabytes(self) -> float:
-        """What XLA sets aside for one step, its arguments included."""
-        memory = self.step.compiled.memory_analysis()
+        """What XLA sets aside for the gradient of the whole batch, its arguments included."""
+
+        def total(model: Any, shares: Any) -> Any:
+            terms = [jax.vmap(lambda e, s: model.loss(e, s, OBJECTIVE, key=None))(*share) for share in shares]
+            return sum(OBJECTIVE.weighted(each) for each in terms)
+
+        compiled = eqx.filter_jit(eqx.filter_grad(total)).lower(self.model, self.shares).compile().compiled
+        memory = compiled.memory_analysis()
         return (memory.temp_size_in_bytes + memory.argument_size_in_bytes) / 1e6
 
     @property
     def gigaflops(self) -> float:
         """Floating-point operations of the matrix products of a step: forward, recomputed, and twice backward."""
         f, b, o = self.model.ode.dynamics, self.model.bayes, self.model.f_obs
-        flow = 2 * (f.gates.size + f.candidate.size)
+        flow = 3 * (f.gates.size + f.candidate.size)
         update = b.prep.weight.size + b.cell.weight_ih.size + b.cell.weight_hh.size
         observe = o.hidden.weight.size + o.out.weight.size
         return 2 * (4 * (flow + update + observe) + 3 * observe) * self.n_series * self.length / 1e9
@@ -124,7 +130,8 @@ def compare(console: Console, rate: float, repeats: int) -> None:
             shaped(100, 60, 96, 96, 1.0, 0.02), 0.05, 96, {"hidden_size": 100, "prep_size": 10}
         ),
     }  # fmt: skip
-    table = Table(title=f"One training step; GEMM {rate:.0f} GFLOP/s on all cores")
+    n = jax.local_device_count()
+    table = Table(title=f"One training step; ours on {n} devices, twins on 1; GEMM {rate:.0f} GFLOP/s on all cores")
     for column in (
         "data",
         "ours",
@@ -142,13 +149,12 @@ def compare(console: Console, rate: float, repeats: int) -> None:
         ours = Ours(panel, **options)
         grid = Grid.of(panel, ours.scaling, step=step, span=span)
         runs = {"ours": ours, "gathered": twin(gathered_terms, ours.model, grid)}
-        if grid.value.size < 2e7:  # a dense union of MIMIC's times and variables takes minutes a step
-            runs["masked"] = twin(masked_terms, ours.model, grid)
-        seconds = interleaved(runs, repeats)
-        t = seconds["ours"]
-        masked = seconds.get("masked")
+        runs["masked"] = twin(masked_terms, ours.model, grid)
+        slow = grid.value.size > 1e7  # MIMIC's twins take quarter of a minute a step
+        seconds = interleaved(runs, 1 if slow else repeats)
+        t, masked = seconds["ours"], seconds["masked"]
         table.add_row(
-            title, f"{t:.3f} s", f"{masked:.3f} s" if masked else "not run", f"{masked / t:.1f}" if masked else "",
+            title, f"{t:.3f} s", f"{masked:.3f} s", f"{masked / t:.1f}",
             f"{seconds['gathered']:.3f} s", f"{seconds['gathered'] / t:.1f}", f"{ours.n_points / t:,.0f}",
             f"{ours.gigaflops / t / rate:.0%}", f"{ours.megabytes:.0f} MB", f"{ours.compile_seconds:.1f} s",
         )  # fmt: skip
@@ -168,7 +174,12 @@ def growth(console: Console, repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three repeats instead of nine")
+    parser.add_argument(
+        "--all-cores", action="store_true", help="share our batch out over all cores; twins stay on one"
+    )
     given = parser.parse_args()
+    if given.all_cores:
+        use_all_cores()
     console = Console(width=150)
     repeats = 3 if given.quick else 9
     compare(console, gemm_rate(), repeats)

@@ -74,5 +74,5 @@ def test_it_stops_when_nothing_improves(case):
 def test_a_loss_that_is_no_number_is_told_with_its_epoch(case):
     model, table, _ = case
     broken = eqx.tree_at(lambda m: m.f_obs.out.bias, model, jax.numpy.full(2, np.nan))
-    with pytest.raises(DivergedError, match="nan in epoch 1. Try a smaller learning_rate"):
+    with pytest.raises(DivergedError, match="nan in epoch 1"):
         train(broken, table, Objective(), Schedule(2, 20), seed=0)

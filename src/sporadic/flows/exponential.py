@@ -13,9 +13,12 @@ from sporadic.paths import Stepping
 class Exponential(AbstractFlow):
     """Freezes rate and target of a relaxation and solves the linear rest exactly: h + (g − h)(1 − e^{−rate Δ}).
 
-    Order 1 freezes them at the start of the step, order 2 at a predicted midpoint. Either way the result is a convex
-    combination of h and g, so h stays in [−1, 1] at any step size. In floating point, too: there g − h is off by at
-    most half the distance from 1 to the next number, and the sum rounds back to 1.
+    Order 1 freezes them at the start of the step. Order 2 looks at the start, at a predicted middle and at a predicted
+    end, and crosses each half with what holds on average at its two ends: three evaluations that come four times closer
+    to the solution than a plain midpoint's two (measured on trained models, `benchmarks/flow_accuracy.py`).
+
+    Either way the result is a convex combination of h and targets, so h stays in [−1, 1] at any step size. In floating
+    point, too: there g − h is off by at most half the distance from 1 to the next number, and the sum rounds back to 1.
     """
 
     dynamics: AbstractRelaxation
@@ -23,7 +26,7 @@ class Exponential(AbstractFlow):
     max_step: float = eqx.field(static=True)
     max_steps: int = eqx.field(static=True)
 
-    def __init__(self, dynamics: AbstractDynamics, *, order: int = 2, max_step: float = 1.0, max_steps: int = 64):
+    def __init__(self, dynamics: AbstractDynamics, *, order: int = 2, max_step: float = 0.8, max_steps: int = 64):
         if not isinstance(dynamics, AbstractRelaxation):
             raise OptionError(
                 "The exponential flow needs dynamics with a rate and a target (AbstractRelaxation); "
@@ -43,9 +46,28 @@ class Exponential(AbstractFlow):
     def solve(
         self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input
     ) -> tuple[Float[Array, " hidden"], Cost]:
-        rate, target = self.dynamics.relaxation(h, x(0.0))
-        if self.order == 2:
-            middle = h + (target - h) * (1 - jnp.exp(-rate * gap / 2))
-            rate, target = self.dynamics.relaxation(middle, x(gap / 2))
         moved = (gap > 0).astype(jnp.int32)
-        return h + (target - h) * (1 - jnp.exp(-rate * gap)), Cost(moved, self.order * moved)
+        start = self.dynamics.relaxation(h, x(0.0))
+        if self.order == 1:
+            return _relaxed(h, start, gap), Cost(moved, moved)
+        middle = self.dynamics.relaxation(_relaxed(h, start, gap / 2), x(gap / 2))
+        end = self.dynamics.relaxation(_relaxed(h, middle, gap), x(gap))
+        half_way = _relaxed(h, _average(start, middle), gap / 2)
+        return _relaxed(half_way, _average(middle, end), gap / 2), Cost(moved, 3 * moved)
+
+
+Relaxation = tuple[Float[Array, " hidden"], Float[Array, " hidden"]]  # rate and target
+
+
+def _relaxed(h: Float[Array, " hidden"], frozen: Relaxation, gap: Float[Array, ""]) -> Float[Array, " hidden"]:
+    """Where h gets to in a time in which rate and target stay as they are."""
+    rate, target = frozen
+    return h + (target - h) * (1 - jnp.exp(-rate * gap))
+
+
+def _average(one: Relaxation, other: Relaxation) -> Relaxation:
+    """The relaxation whose field is the mean of two: the mean rate, and the targets weighed by their rates."""
+    (rate, target), (other_rate, other_target) = one, other
+    total = rate + other_rate
+    share = other_rate / jnp.maximum(total, jnp.finfo(total.dtype).tiny)
+    return total / 2, target + (other_target - target) * share

@@ -100,8 +100,9 @@ class GRUODEBayes(AbstractFilter):
         return self.h0(static)
 
     def flow(self, state: Float[Array, " hidden"], span: Span) -> Float[Array, " hidden"]:
-        if self.dose is not None:
-            state = jnp.where(jnp.any(span.pulse != 0), self.dose(span.pulse, state), state)
+        if self.dose is not None:  # the less is given, the less it moves the state; nothing leaves it as it is
+            force = 1 - jnp.exp(-jnp.sum(jnp.abs(span.pulse)))
+            state = state + force * (self.dose(span.pulse, state) - state)
         return self.ode(state, span.gap, Input(span, self.calendar))
 
     def observe(

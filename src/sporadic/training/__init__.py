@@ -4,3 +4,4 @@ from sporadic.training.loop import Epoch as Epoch
 from sporadic.training.loop import Schedule as Schedule
 from sporadic.training.loop import train as train
 from sporadic.training.step import make_step as make_step
+from sporadic.training.step import use_all_cores as use_all_cores

@@ -18,7 +18,7 @@ from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective
-from sporadic.training.step import make_step
+from sporadic.training.step import devices_for, make_step
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def train(
     steps_per_epoch = math.ceil(len(table) / batch_size)
     optimiser = schedule.optimiser(schedule.max_epochs * steps_per_epoch)
     step = make_step(optimiser, objective)
+    n_devices = len(devices_for(batch_size))
     lengths = padded_lengths(table.lengths)
     model = _copy(model)  # a copy: the step consumes its model
     state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
@@ -87,8 +88,9 @@ def train(
             batches(table.lengths, batch_size, rng=np.random.default_rng([seed, number])), keys, strict=True
         ):
             longest = table.lengths[group[group >= 0]].max()
-            batch = table.batch(group, length=int(lengths[np.searchsorted(lengths, longest)]))
-            model, state, terms = step((batch, key if dropout else None), model, state)
+            length = int(lengths[np.searchsorted(lengths, longest)])
+            shares = [table.batch(share, length=length) for share in np.split(group, n_devices)]
+            model, state, terms = step(shares, key if dropout else None, model, state)
             sums += np.asarray(terms)
         nll, kl = sums[:2] / max(sums[2], 1)
         if not math.isfinite(nll):

@@ -1,37 +1,93 @@
-"""One training step: loss and gradient of a batch, then the optimiser."""
+"""One training step: loss and gradient of a batch, shared out over all local devices, then the optimiser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from sporadic.errors import OptionError
 from sporadic.events import Events
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 
 Batch = tuple[Events, Float[Array, "batch static"]]
+Step = Callable[[Sequence[Batch], PRNGKeyArray | None, Any, Any], tuple[Any, Any, Terms]]
 
 
-def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> Callable[..., tuple[Any, Any, Terms]]:
-    """`step((batch, key), model, state) -> (model, state, terms)`, jitted; it consumes the old model and state.
+def use_all_cores() -> None:
+    """Makes every CPU core a device of its own, so that training shares each batch out over them.
 
-    `key` switches dropout on. `terms` are summed over the batch.
+    One series' matrices are too small to keep two cores busy. Must be called before JAX computes anything.
+    """
+    import os
+
+    try:
+        jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
+    except RuntimeError:
+        raise OptionError(
+            "use_all_cores() comes too late: JAX has started. Call it first thing in the program."
+        ) from None
+
+
+def devices_for(batch_size: int) -> list[Any]:
+    """As many local devices as share a batch of this size out evenly."""
+    n = max(k for k in range(1, jax.local_device_count() + 1) if batch_size % k == 0)
+    return jax.local_devices()[:n]
+
+
+def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> Step:
+    """`step(shares, key, model, state) -> (model, state, terms)`: one share of the batch per device.
+
+    `key` switches dropout on. `terms` are summed over the batch. The old model and state are consumed. Each device
+    differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included.
     """
 
-    def total(model: AbstractModel, batch: Batch, key: PRNGKeyArray | None) -> tuple[Float[Array, ""], Terms]:
+    @eqx.filter_jit
+    def gradient(batch: Batch, key: PRNGKeyArray | None, model: AbstractModel) -> tuple[Any, Terms]:
         events, static = batch
-        keys = None if key is None else jr.split(key, len(static))
-        terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
-        return objective.total(terms), jax.tree.map(lambda term: term.sum(), terms)
+
+        def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
+            keys = None if key is None else jr.split(key, len(static))
+            terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
+            terms = jax.tree.map(jnp.sum, terms)
+            return objective.weighted(terms), terms
+
+        return eqx.filter_grad(total, has_aux=True)(model)
 
     @eqx.filter_jit(donate="all-except-first")
-    def step(data: tuple[Batch, PRNGKeyArray | None], model: AbstractModel, state: Any) -> tuple[Any, Any, Terms]:
-        gradient, terms = eqx.filter_grad(total, has_aux=True)(model, *data)
-        updates, state = optimiser.update(gradient, state, eqx.filter(model, eqx.is_inexact_array))
+    def improve(gradients: Sequence[tuple[Any, Terms]], model: Any, state: Any) -> tuple[Any, Any, Terms]:
+        slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
+        slope = jax.tree.map(lambda each: each / jnp.maximum(terms.count, 1), slope)
+        updates, state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
         return eqx.apply_updates(model, updates), state, terms
 
+    pool = ThreadPoolExecutor()
+
+    def step(shares: Sequence[Batch], key: PRNGKeyArray | None, model: Any, state: Any) -> tuple[Any, Any, Terms]:
+        home, *others = devices = jax.local_devices()[: len(shares)]
+        keys = [None if key is None else jr.fold_in(key, number) for number in range(len(shares))]
+
+        def on(device: Any, share: Batch, key: PRNGKeyArray | None) -> tuple[Any, Terms]:
+            there = device if others else None  # with one device, nothing needs to be moved or bound to it
+            return gradient(*_put((share, key, model), there))
+
+        if others:
+            gradients = list(pool.map(on, devices, shares, keys))
+            gradients = [_put(each, home) for each in gradients]
+        else:
+            gradients = [on(home, shares[0], keys[0])]
+        return improve(gradients, model, state)
+
     return step
+
+
+def _put(tree: Any, device: Any) -> Any:
+    if device is None:
+        return tree
+    return jax.tree.map(lambda leaf: jax.device_put(leaf, device) if eqx.is_array(leaf) else leaf, tree)
