@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/sporadic demo
+	$(BIN)/sporadic demo --force
 
 lint: $(STAMP)
 	$(BIN)/ruff check

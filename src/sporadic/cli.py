@@ -33,9 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(arguments, exit_on_error=False)
     except CycloptsError:  # already told
         sys.exit(2)
-    except SporadicError as error:
+    except (SporadicError, OSError) as error:
         print(f"sporadic: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("sporadic: interrupted", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import HeldControlsWarning, MissingColumnError, OptionError, QueryError, quote
+from sporadic.errors import HeldControlsWarning, MissingColumnError, OptionError, QueryError, quote, such
 from sporadic.intake.frames import column, open_frame
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
@@ -36,7 +36,7 @@ def future_times(history: Panel, *, times: Any = None, horizon: Any = None, step
         raise QueryError(
             f"A forecast must lie after {what}: {history.axis.show(asked[at])} was asked for id "
             f"{quote(history.ids[series[at]])}, whose {what.removeprefix('the ')} is "
-            f"{history.axis.show(bound[series[at]])} ({int(early.sum())} such times). Ask for later times, or pass an "
+            f"{history.axis.show(bound[series[at]])} ({such(int(early.sum()), 'time')}). Ask for later times, or pass an "
             "earlier cutoff=."
         )
     return series, asked
@@ -78,7 +78,7 @@ def _to_horizon(panel: Panel, horizon: Any, steps: int, last: Native, known: np.
     if lost.any():
         first = panel.ids[int(np.argmax(lost))]
         raise QueryError(
-            f"Id {quote(first)} has no time point to count a horizon from ({int(lost.sum())} such ids): pass times=."
+            f"Id {quote(first)} has no time point to count a horizon from ({such(int(lost.sum()), 'id')}): pass times=."
         )
     start = np.where(known, last, origin)
     parts = length * np.arange(1, steps + 1) / steps

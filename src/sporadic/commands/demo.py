@@ -7,7 +7,7 @@ from pathlib import Path
 from sporadic.errors import OptionError
 
 
-def demo(*, out: Path = Path("sporadic-demo"), series: int = 3000, epochs: int = 20, force: bool = False) -> int:
+def demo(*, out: Path = Path("sporadic-demo"), series: int = 10_000, epochs: int = 20, force: bool = False) -> int:
     """Trains GRU-ODE-Bayes on simulated pairs, and lays its forecasts beside those of the exact filter.
 
     Two correlated Ornstein-Uhlenbeck processes are seen at irregular times, mostly one at a time. A model that filters
@@ -27,12 +27,15 @@ def demo(*, out: Path = Path("sporadic-demo"), series: int = 3000, epochs: int =
         raise OptionError(f"The folder {str(out)!r} exists already: pass --force to replace it, or another --out.")
     if series < 100 or epochs < 1:
         raise OptionError(f"The demo needs at least 100 series and one epoch; got {series} and {epochs}.")
+    out.parent.mkdir(parents=True, exist_ok=True)
 
     from sporadic.datasets import ou
     from sporadic.forecaster import Forecaster
     from sporadic.oracle import OUFilter
     from sporadic.plots import plot_belief
+    from sporadic.training import use_all_cores
 
+    use_all_cores()
     console = Console(highlight=False)
     panel = ou(series, seed=0)
     n_train, n_known = round(0.72 * series), round(0.9 * series)
@@ -77,7 +80,6 @@ def demo(*, out: Path = Path("sporadic-demo"), series: int = 3000, epochs: int =
         f"gru-ode-bayes is {behind:.3f} ± {error:.3f} nats behind the exact filter, which nothing can beat but by luck."
     )
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         forecaster.forecast(test, cutoff=4, times=[4.5, 5.0, 6.0]).to_frame().to_csv(
