@@ -36,8 +36,8 @@ def future_times(history: Panel, *, times: Any = None, horizon: Any = None, step
         raise QueryError(
             f"A forecast must lie after {what}: {history.axis.show(asked[at])} was asked for id "
             f"{quote(history.ids[series[at]])}, whose {what.removeprefix('the ')} is "
-            f"{history.axis.show(bound[series[at]])} ({such(int(early.sum()), 'time')}). Ask for later times, or pass an "
-            "earlier cutoff=."
+            f"{history.axis.show(bound[series[at]])} ({such(int(early.sum()), 'time')}). Ask for later times, or pass "
+            "an earlier cutoff=."
         )
     return series, asked
 
