@@ -3,12 +3,6 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/stamp
 
-# What XLA compiles is kept next to the packages that compiled it. The workers of xdist share it, so it must be locked,
-# which JAX does once a maximal size is set.
-export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
-export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
-export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
-export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 # Do not ask the network for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -36,6 +30,12 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
+# What XLA compiles is kept next to the packages that compiled it. The workers of xdist share it, so it must be locked,
+# which JAX does once a maximal size is set.
+test: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
+test: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
+test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
+test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 test: lint
 	$(BIN)/python -m pytest -n 2
 

@@ -14,7 +14,7 @@ def models() -> int:
 
     table = Table(title="Models (parameters: 5 variables, hidden size 50)")
     for column in ("model", "dynamics", "flow", "update", "parameters"):
-        table.add_column(column, justify="right" if column == "parameters" else "left")
+        table.add_column(column, justify="right" if column == "parameters" else "left", no_wrap=True)
     for name, recipe in RECIPES.items():
         weights = jax.tree.leaves(
             eqx.filter(recipe.build(Dimensions(variables=5), key=jr.key(0)), eqx.is_inexact_array)
