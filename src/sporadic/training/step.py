@@ -1,5 +1,6 @@
 """One training step: loss and gradient of a batch, shared out over all local devices, then the optimiser."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,8 +26,6 @@ def use_all_cores() -> None:
 
     One series' matrices are too small to keep two cores busy. Must be called before JAX computes anything.
     """
-    import os
-
     try:
         jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
     except RuntimeError:
@@ -70,24 +69,18 @@ def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> 
     pool = ThreadPoolExecutor()
 
     def step(shares: Sequence[Batch], key: PRNGKeyArray | None, model: Any, state: Any) -> tuple[Any, Any, Terms]:
-        home, *others = devices = jax.local_devices()[: len(shares)]
+        home, *_ = devices = jax.local_devices()[: len(shares)]
         keys = [None if key is None else jr.fold_in(key, number) for number in range(len(shares))]
+        if len(devices) == 1:
+            return improve([gradient(shares[0], keys[0], model)], model, state)
 
         def on(device: Any, share: Batch, key: PRNGKeyArray | None) -> tuple[Any, Terms]:
-            there = device if others else None  # with one device, nothing needs to be moved or bound to it
-            return gradient(*_put((share, key, model), there))
+            return _put(gradient(*_put((share, key, model), device)), home)
 
-        if others:
-            gradients = list(pool.map(on, devices, shares, keys))
-            gradients = [_put(each, home) for each in gradients]
-        else:
-            gradients = [on(home, shares[0], keys[0])]
-        return improve(gradients, model, state)
+        return improve(list(pool.map(on, devices, shares, keys)), model, state)
 
     return step
 
 
 def _put(tree: Any, device: Any) -> Any:
-    if device is None:
-        return tree
     return jax.tree.map(lambda leaf: jax.device_put(leaf, device) if eqx.is_array(leaf) else leaf, tree)
