@@ -14,8 +14,8 @@ class Exponential(AbstractFlow):
     """Freezes rate and target of a relaxation and solves the linear rest exactly: h + (g − h)(1 − e^{−rate Δ}).
 
     Order 1 freezes them at the start of the step. Order 2 looks at the start, at a predicted middle and at a predicted
-    end, and crosses each half with what holds on average at its two ends: three evaluations that come four times closer
-    to the solution than a plain midpoint's two (measured on trained models, `benchmarks/flow_accuracy.py`).
+    end, and crosses each half with what holds on average at its two ends: three evaluations that come 2.6 times (USHCN)
+    to 4.5 times (OU) closer to the solution than a plain midpoint's two, on trained models and at the same `max_step`.
 
     Either way the result is a convex combination of h and targets, so h stays in [−1, 1] at any step size. In floating
     point, too: there g − h is off by at most half the distance from 1 to the next number, and the sum rounds back to 1.
