@@ -32,9 +32,3 @@ def _seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     jax.block_until_ready(run())
     return time.perf_counter() - start
-
-
-def flops(compiled: jax.stages.Compiled) -> float:
-    """Floating-point operations of one run, as XLA counts them (loops count once, so scale by their length)."""
-    cost = compiled.cost_analysis()
-    return float((cost[0] if isinstance(cost, list) else cost)["flops"])
