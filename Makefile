@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@rm -f $@
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-		--editable '.[plot]' --group test --group lint
+		--editable '.[plot,track]' --group test --group lint --group docs
 	@touch $@
 
 demo: $(STAMP)
@@ -37,7 +37,7 @@ test: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
 test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix
@@ -48,7 +48,7 @@ constraints:
 	rm -rf build/pins
 	$(PYTHON) -m venv build/pins
 	build/pins/bin/python -m pip install --quiet --upgrade pip
-	build/pins/bin/python -m pip install --quiet hatchling editables --editable '.[plot]' --group test --group lint
+	build/pins/bin/python -m pip install --quiet hatchling editables --editable '.[plot,track]' --group test --group lint --group docs
 	build/pins/bin/python -m pip freeze --all --exclude-editable --exclude setuptools > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 	rm -rf build/pins

@@ -7,26 +7,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sporadic import datasets, errors, models, oracle
+    from sporadic import datasets, errors, models, oracle, testing
+    from sporadic.compare import compare
     from sporadic.forecast import Forecast
     from sporadic.forecaster import Forecaster
     from sporadic.panel import Panel
+    from sporadic.persistence import load
     from sporadic.reading import read
     from sporadic.scores import Score
+    from sporadic.stream import Stream
 
 _HOME = {
     "Forecast": "sporadic.forecast:Forecast",
     "Forecaster": "sporadic.forecaster:Forecaster",
     "Panel": "sporadic.panel:Panel",
     "Score": "sporadic.scores:Score",
+    "Stream": "sporadic.stream:Stream",
+    "compare": "sporadic.compare:compare",
     "datasets": "sporadic.datasets",
     "errors": "sporadic.errors",
+    "load": "sporadic.persistence:load",
     "models": "sporadic.models",
     "oracle": "sporadic.oracle",
     "read": "sporadic.reading:read",
+    "testing": "sporadic.testing",
 }
 
-__all__ = ["Forecast", "Forecaster", "Panel", "Score", "datasets", "errors", "models", "oracle", "read"]
+__all__ = [
+    "Forecast",
+    "Forecaster",
+    "Panel",
+    "Score",
+    "Stream",
+    "compare",
+    "datasets",
+    "errors",
+    "load",
+    "models",
+    "oracle",
+    "read",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:

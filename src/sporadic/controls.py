@@ -62,6 +62,9 @@ class Controls:
 
     def changes(self, n_series: int) -> "Changes":
         """The piecewise-constant path of all controls: levels after each change, and the boluses given there."""
+        if not len(self.value):
+            none = np.zeros((0, len(self.levels))), np.zeros((0, len(self.boluses)))
+            return Changes(np.zeros(n_series + 1, dtype=np.int64), self.start, *none)
         kind = np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int64)[self.control]
         holds, rates, boluses = (self.take(kind == number) for number in range(len(KINDS)))
         settings = _settings_of_holds(holds).followed_by(_settings_of_rates(rates))

@@ -76,8 +76,16 @@ class NotFittedError(SporadicError, AttributeError):
     """A forecaster was asked before it had seen any data."""
 
 
+class StreamError(SporadicError, ValueError):
+    """A stream was told or asked something it cannot take; its state is as it was."""
+
+
 class DivergedError(SporadicError, ArithmeticError):
-    """A training loss became infinite or NaN."""
+    """A training loss became infinite or NaN before there were any weights worth keeping."""
+
+
+class DivergedWarning(UserWarning):
+    """A training loss became infinite or NaN; the best weights until then are kept."""
 
 
 class HeldControlsWarning(UserWarning):

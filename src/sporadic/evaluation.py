@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtr
 
+from sporadic.beliefs import Beliefs
 from sporadic.errors import DataError, one_of
 from sporadic.forecasting import Questions
 from sporadic.models.base import AbstractModel
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.scores import Score, gaussian_crps, gaussian_nll
+from sporadic.scores import Score
 
 
 @dataclass(frozen=True)
@@ -44,23 +43,18 @@ class Evaluation:
         variable = np.array([scaling.variables.index(name) for name in target.variables], dtype=np.int64)[
             target.variable
         ]
-        belief = model.family.distribution(jnp.asarray(self.questions.ask(model)[point, variable]))
-        mean, std = np.asarray(belief.mean, dtype=np.float64), np.sqrt(np.asarray(belief.variance, dtype=np.float64))
-        location, scale = scaling.location[variable], scaling.scale[variable]
-        value = target.value
-        if units == "original":
-            mean, std = location + scale * mean, scale * std
-        else:
-            value = (value - location) / scale
+        beliefs = Beliefs.of(self.questions.ask(model)[point, variable], variable, model.family, scaling)
+        unit = scaling.spread[variable] if units == "standardised" else np.ones(len(variable))
         series = target.series_of_point[point]
         return Score(
             series=series,
             variable=variable,
-            horizon=point - target.offsets[series],
-            scalar_nll=gaussian_nll(value, mean, std),
-            squared_error=(value - mean) ** 2,
-            scalar_crps=gaussian_crps(value, mean, std),
-            pit=ndtr((value - mean) / std),
+            horizon=point - target.offsets[series] + 1,
+            scalar_nll=beliefs.nll(target.value) - np.log(unit),
+            scalar_crps=beliefs.crps(target.value) / unit,
+            pit=beliefs.cdf(target.value),
+            error=target.value - beliefs.mean(),
+            unit=unit,
             ids=target.ids,
             variables=scaling.variables,
         )

@@ -114,12 +114,20 @@ class EventTable:
 
     @classmethod
     def of(cls, panel: Panel, scaling: Scaling, layout: Layout) -> "EventTable":
+        """From each series' origin on."""
         scaling.check(panel)
+        return cls.going_on(panel, panel.origin[0], scaling, layout, static=scaling.encode_static(panel))
+
+    @classmethod
+    def going_on(
+        cls, panel: Panel, since: Native, scaling: Scaling, layout: Layout, *, static: np.ndarray
+    ) -> "EventTable":
+        """Of series whose state at the times `since` is known, from there on. The panel is known to be sound."""
         series = panel.series_of_point
         origin, _ = panel.origin
         is_first = np.arange(len(series)) == panel.offsets[series]
         previous = np.roll(panel.times, 1)
-        start = np.where(is_first, origin[series], previous) if len(series) else panel.times
+        start = np.where(is_first, since[series], previous) if len(series) else panel.times
         paths = cut_paths(series, start, panel.times, origin=origin[series], unit=scaling.time_unit,
                           changes=panel.controls.changes(len(panel)), stepping=layout.stepping)  # fmt: skip
         spans, control = _scaled(paths, scaling, panel)
@@ -164,9 +172,9 @@ class EventTable:
             value_offsets=panel.starts[panel.offsets],
             value_event=at - base[owner],
             value_variable=variable,
-            value=(value - scaling.location[variable]) / scaling.scale[variable],
+            value=scaling.encode(value, variable),
             point_state=ends - base,
-            static=scaling.encode_static(panel),
+            static=static,
             n_variables=len(scaling.variables),
         )
 
@@ -227,12 +235,19 @@ class QueryTable:
         seen = point >= panel.offsets[series]
         last, state = (panel.times[point], table.point_state[point]) if len(panel.times) else (times, 0)
         start = np.where(seen, last, np.where(known[series], np.minimum(origin[series], times), times))
+        return cls.going_on(panel, start, np.where(seen, state, 0), series, times, scaling, layout)
+
+    @classmethod
+    def going_on(cls, panel: Panel, start: Native, state: np.ndarray, series: np.ndarray, times: Native,
+                 scaling: Scaling, layout: Layout) -> "QueryTable":  # fmt: skip
+        """Queries that set out at the times `start` from the states of these numbers."""
+        origin, _ = panel.origin
         paths = cut_paths(series, start, times, origin=origin[series], unit=scaling.time_unit,
                           changes=panel.controls.changes(len(panel)), stepping=layout.stepping)  # fmt: skip
         spans, control = _scaled(paths, scaling, panel)
         return cls(
             offsets=np.searchsorted(series, np.arange(len(panel) + 1)),
-            start=np.where(seen, state, 0),
+            start=state,
             path_offsets=paths.offsets,
             spans=spans,
             control=control,

@@ -1,8 +1,14 @@
 """Forecaster: fit on a panel, forecast any series at any time, score under the protocol."""
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
+import jax
 import jax.random as jr
 import numpy as np
 
@@ -11,21 +17,46 @@ from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.forecast import Forecast
 from sporadic.forecasting import Questions
-from sporadic.models import AbstractModel, build
+from sporadic.models import AbstractModel, AbstractReference, build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
+from sporadic.persistence import configuration_of, save_forecaster
 from sporadic.queries import future_times, given_times, warn_of_held_controls
-from sporadic.scaling import Calendar, Scaling
+from sporadic.scaling import Calendar, Likelihood, Scaling
 from sporadic.scores import Score
-from sporadic.training.loop import Epoch, Schedule, train
+from sporadic.training import Checkpoint, Epoch, Schedule, live, train
+
+if TYPE_CHECKING:
+    from sporadic.stream import Stream
+
+PRECISIONS = ("float32", "float64")
 
 
 class Forecaster:
-    """A model by name, trained and asked through one door. Construction only stores; `fit` does the work."""
+    """A model by name, trained and asked through one door. Construction only stores; `fit` does the work.
+
+    **Arguments:**
+
+    - `model`: a name from `sp.models()`.
+    - `hidden_size`, `obs_size`, `prep_size`, `dropout`: sizes of the state, of the observation model and of f_prep, and
+        dropout in the observation model.
+    - `dynamics`, `flow`, `update`: parts other than the model's own, by name, as a module, or as a class to be built.
+        `flow_options` are passed to the flow.
+    - `likelihood`: "gaussian", "log-normal" (for positive values with a long tail), "auto", or a choice per variable.
+    - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
+    - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
+    - `kl_weight`, `kl`: weight and direction of the post-jump loss.
+    - `optimiser`: "adamw" (warm-up, cosine decay, clipped) or "paper" (Adam, L2, a third of the rate from epoch 21).
+    - `max_epochs`, `batch_size`, `learning_rate`, `weight_decay`, `patience`: how long and how fast to learn.
+    - `precision`: "float32" or "float64".
+    - `seed`: of everything random.
+    """
 
     network_: AbstractModel | None = None
     scaling_: Scaling | None = None
-    history: list[Epoch]
+    template_: Panel | None = None  # a panel of no series, which says what series look like
+    origin_: Any = None  # the native time at which all training series started, if there is one
+    history: Sequence[Epoch] = ()
 
     def __init__(
         self,
@@ -39,22 +70,45 @@ class Forecaster:
         flow: Any = None,
         flow_options: dict[str, Any] | None = None,
         update: Any = None,
+        likelihood: Likelihood = "gaussian",
         calendar: Calendar = None,
+        objective: str = "nll",
         kl_weight: float = 0.01,
         kl: str = "forward",
+        optimiser: str = "adamw",
         max_epochs: int = 50,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-4,
         patience: int = 10,
+        precision: str = "float32",
         seed: int = 0,
     ):
         self.model = model
         self.hidden_size, self.obs_size, self.prep_size, self.dropout = hidden_size, obs_size, prep_size, dropout
         self.dynamics, self.flow, self.flow_options, self.update = dynamics, flow, flow_options, update
-        self.calendar, self.kl_weight, self.kl = calendar, kl_weight, kl
-        self.max_epochs, self.batch_size, self.learning_rate = max_epochs, batch_size, learning_rate
-        self.weight_decay, self.patience, self.seed = weight_decay, patience, seed
+        self.likelihood, self.calendar = likelihood, calendar
+        self.objective, self.kl_weight, self.kl = objective, kl_weight, kl
+        self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
+        self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
+        self.precision, self.seed = precision, seed
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(Forecaster).parameters.items()}
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
+        return f"Forecaster({', '.join(changed)})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments it was made with, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in inspect.signature(Forecaster).parameters}
+
+    def set_params(self, **params: Any) -> "Forecaster":
+        """Changes some arguments; what is fitted stays until the next `fit`."""
+        known = self.get_params()
+        for name, value in params.items():
+            one_of("A parameter", name, tuple(known))
+            setattr(self, name, value)
+        return self
 
     def fit(
         self,
@@ -63,41 +117,70 @@ class Forecaster:
         validation: float | Panel = 0.2,
         cutoff: Any = None,
         next_k: int = 3,
-        on_epoch: Callable[[Epoch], None] = lambda epoch: None,
+        progress: bool = True,
+        checkpoint: str | Path | None = None,
+        on_epoch: Callable[[Epoch], None] | Sequence[Callable[[Epoch], None]] = (),
     ) -> "Forecaster":
         """Learns from a panel, and keeps the weights that best forecast the validation series.
 
         Without a panel of its own, a share of the series is held out for that. Each validation series is cut at
         `cutoff`, by default after 75 % of its time points, and the next `next_k` time points are forecast.
+
+        With `checkpoint`, a folder, the run is saved there after every epoch; a run that was killed goes on from there
+        as if it had not been. `progress` shows a display in terminals and notebooks; `on_epoch` is called with each
+        line of the history: a function, a tracker, or several.
         """
         if isinstance(validation, Panel):
             training, held_out = panel, validation
         else:
             training, held_out = _hold_out(panel, validation, self.seed)
-        objective = Objective(self.kl_weight, self.kl)
+        objective = Objective(self.kl_weight, self.kl, self.objective)
         schedule = Schedule(
-            self.max_epochs, self.batch_size, self.learning_rate, self.weight_decay, patience=self.patience
-        )
-        scaling = Scaling.fit(training, calendar=self.calendar)
-        network = build(
-            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
-            prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
-            flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
+            max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay, optimiser=self.optimiser, patience=self.patience,
         )  # fmt: skip
-        table = EventTable.of(training, scaling, network.layout)
-        evaluation = Evaluation.of(held_out, scaling, network, cutoff=cutoff, next_k=next_k)
-        self.network_, self.history = train(
-            network,
-            table,
-            objective,
-            schedule,
-            seed=self.seed,
-            dropout=self.dropout > 0,
-            validation=evaluation,
-            on_epoch=on_epoch,
-        )
-        self.scaling_ = scaling
+        scaling = Scaling.fit(training, calendar=self.calendar, likelihood=self.likelihood)
+        listeners = [on_epoch] if callable(on_epoch) else list(on_epoch)
+
+        def tell(epoch: Epoch) -> None:
+            for listener in listeners:
+                listener(epoch)
+
+        with self._precisely():
+            network = self._build(scaling)
+            table = EventTable.of(training, scaling, network.layout)
+            if isinstance(network, AbstractReference):
+                network, history = network.learned(table), []
+            else:
+                evaluation = Evaluation.of(held_out, scaling, network, cutoff=cutoff, next_k=next_k)
+                place = None
+                if checkpoint is not None:
+                    place = Checkpoint(
+                        Path(checkpoint), configuration_of(self, training, held_out, cutoff=cutoff, next_k=next_k)
+                    )
+                with live(self.max_epochs, shown=progress) as display:
+                    listeners.append(display)
+                    network, history = train(
+                        network,
+                        table,
+                        objective,
+                        schedule,
+                        seed=self.seed,
+                        dropout=self.dropout > 0,
+                        validation=evaluation,
+                        checkpoint=place,
+                        on_epoch=tell,
+                    )
+        self.network_, self.history = network, history
+        self.scaling_, self.origin_ = scaling, training.common_origin
+        self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None)
         return self
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were trained."""
+        network, _ = self._fitted()
+        return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
 
     def forecast(
         self,
@@ -138,16 +221,52 @@ class Forecaster:
         series, native = (panel.series_of_point, panel.times) if times is None else given_times(panel, times)
         return self._ask(network, scaling, panel, series, native)
 
-    def score(self, panel: Panel, *, cutoff: Any = None, next_k: int = 3, units: str = "standardised") -> Score:
-        """How well what follows the cutoff is forecast (by default, what follows 75 % of a series' time points)."""
+    def score(
+        self,
+        panel: Panel,
+        *,
+        cutoff: Any = None,
+        next_k: int = 3,
+        by: str | None = None,
+        units: str = "standardised",
+    ) -> Score | Any:
+        """How well what follows the cutoff is forecast (by default, what follows 75 % of a series' time points).
+
+        With `by="variable"` or `"horizon"`, a frame with a row for each.
+        """
         network, scaling = self._fitted()
-        return Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k).score(network, units=units)
+        with self._precisely():
+            score = Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k).score(network, units=units)
+        return score if by is None else panel.frame(dict(score.table(by)))
+
+    def stream(self) -> "Stream":
+        """A filter to be fed measurement by measurement."""
+        from sporadic.stream import Stream
+
+        return Stream(self)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Writes `model.safetensors` and `config.json` into a new folder; with `force`, in place of an older model."""
+        self._fitted()
+        save_forecaster(self, Path(folder), force=force)
+
+    def _build(self, scaling: Scaling) -> AbstractModel:
+        """The untrained network for data of this scaling."""
+        return build(
+            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
+            prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
+            flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
+        )  # fmt: skip
 
     def _ask(
         self, network: AbstractModel, scaling: Scaling, panel: Panel, series: np.ndarray, times: np.ndarray
     ) -> Forecast:
-        raw = Questions.of(panel, series, times, scaling, network).ask(network)
+        with self._precisely():
+            raw = Questions.of(panel, series, times, scaling, network).ask(network)
         return Forecast(panel, series, times, raw, network.family, scaling)
+
+    def _precisely(self) -> AbstractContextManager[Any]:
+        return jax.enable_x64(one_of("precision", self.precision, PRECISIONS) == "float64")
 
     def _fitted(self) -> tuple[AbstractModel, Scaling]:
         if self.network_ is None or self.scaling_ is None:

@@ -149,6 +149,14 @@ class Panel:
             last, known = np.where(has, given, last), known | has
         return last, known
 
+    @property
+    def common_origin(self) -> Any:
+        """The native time at which every series was said to start, if it is one for all; otherwise None."""
+        if self.given_origin is None or not len(self) or not self.given_origin[1].all():
+            return None
+        first = self.given_origin[0][0]
+        return first.item() if (self.given_origin[0] == first).all() else None
+
     def describe(self) -> Description:
         """The shape of the data: counts, gaps, missingness, outliers, suspected units."""
         from sporadic.describe import describe_panel

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 
-from sporadic.errors import OptionError, VariableError
+from sporadic.errors import DataError, OptionError, VariableError, one_of, quote, such
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
 
 Calendar = None | str | Sequence[str] | Mapping[str, float]
+Likelihood = str | Mapping[str, str]
+
+LIKELIHOODS = ("gaussian", "log-normal", "auto")
+_SKEWED = 1.0  # the skewness from which "auto" takes a positive variable for log-normal
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,7 @@ class Dimensions:
     controls: int = 0
     boluses: int = 0
     frequencies: tuple[float, ...] = ()  # of the calendar, in radians per model time unit
+    log_scale: tuple[float, ...] = ()  # per variable: what one model unit is of its logarithm, 0 if it has none
 
     @property
     def harmonics(self) -> int:
@@ -65,11 +71,16 @@ class StaticColumn:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Location and scale of each variable, size of each control, coding of covariates, and the model's time unit."""
+    """Location and scale of each variable, size of each control, coding of covariates, and the model's time unit.
+
+    A log-normal variable is to the model its logarithm, of which location and scale then speak.
+    """
 
     variables: tuple[str, ...]
+    log: np.ndarray
     location: np.ndarray
     scale: np.ndarray
+    spread: np.ndarray  # standard deviation of each variable itself: the unit of standardised scores
     time_unit: float  # native time in one model time unit
     levels: tuple[str, ...]
     level_size: np.ndarray
@@ -79,14 +90,17 @@ class Scaling:
     periods: tuple[float, ...]  # of the calendar, in native time
 
     @classmethod
-    def fit(cls, panel: Panel, *, calendar: Calendar = None) -> "Scaling":
-        n = len(panel.variables)
-        pairs = [_location_and_scale(panel.value[panel.variable == j]) for j in range(n)]
+    def fit(cls, panel: Panel, *, calendar: Calendar = None, likelihood: Likelihood = "gaussian") -> "Scaling":
+        values = [panel.value[panel.variable == j] for j in range(len(panel.variables))]
+        log = _logarithmic(panel.variables, values, likelihood)
+        pairs = [_location_and_scale(np.log(v) if is_log else v) for v, is_log in zip(values, log, strict=True)]
         changes = panel.controls.changes(len(panel))
         return cls(
             variables=panel.variables,
+            log=log,
             location=np.array([p[0] for p in pairs]),
             scale=np.array([p[1] for p in pairs]),
+            spread=np.array([_location_and_scale(v)[1] for v in values]),
             time_unit=_time_unit(panel),
             levels=panel.controls.levels,
             level_size=_size(changes.level),
@@ -104,7 +118,19 @@ class Scaling:
             controls=len(self.levels),
             boluses=len(self.boluses),
             frequencies=tuple(2 * np.pi * self.time_unit / p for p in self.periods),
+            log_scale=tuple(np.where(self.log, self.scale, 0.0).tolist()),
         )
+
+    @property
+    def likelihoods(self) -> dict[str, str]:
+        """How each variable is modelled."""
+        return {n: "log-normal" if log else "gaussian" for n, log in zip(self.variables, self.log, strict=True)}
+
+    def encode(self, value: np.ndarray, variable: np.ndarray) -> np.ndarray:
+        """Values of variables of these numbers, as the model sees them."""
+        log = self.log[variable]
+        inner = np.where(log, np.log(np.where(log, value, 1.0)), value)
+        return (inner - self.location[variable]) / self.scale[variable]
 
     def check(self, panel: Panel) -> None:
         """Refuses a panel that does not speak of the same things as the one this was learned from."""
@@ -123,6 +149,23 @@ class Scaling:
                     f"The model was made for the {what} {', '.join(map(repr, known)) or 'none'}; this panel "
                     f"{' and '.join(parts)}."
                 )
+        for number, name in enumerate(panel.variables):
+            if self.log[self.variables.index(name)]:
+                self._check_positive(panel, number)
+
+    def _check_positive(self, panel: Panel, number: int) -> None:
+        wrong = (panel.variable == number) & (panel.value <= 0)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            point = panel.point_of_value[first]
+            id, time = panel.ids[panel.series_of_point[point]], panel.axis.restore_one(panel.times[point])
+            name, value = panel.variables[number], panel.value[first]
+            raise DataError(
+                f"Variable {quote(name)} is modelled as log-normal, so its values must be positive; it is {value:g} "
+                f"for id {quote(id)} at {time} ({such(wrong.sum(), 'value')}). Correct that, or fit with "
+                f'likelihood={{{quote(name)}: "gaussian"}}.',
+                column=name, id=id, time=time, value=value, count=int(wrong.sum()),
+            )  # fmt: skip
 
     def encode_static(self, panel: Panel) -> np.ndarray:
         parts = [c.encode(panel.static[c.name]) for c in self.static]
@@ -134,6 +177,34 @@ class Scaling:
         for j, period in enumerate(self.periods):
             phases[:, j] = 2 * np.pi * (times % period) / period
         return phases
+
+
+def _logarithmic(variables: Sequence[str], values: Sequence[np.ndarray], likelihood: Likelihood) -> np.ndarray:
+    """Which variables are modelled by their logarithm."""
+    if isinstance(likelihood, str):
+        likelihood = dict.fromkeys(variables, likelihood)
+    if unknown := [name for name in likelihood if name not in variables]:
+        known = ", ".join(map(repr, variables))
+        raise OptionError(f"likelihood speaks of {quote(unknown[0])}, which is no variable; these are: {known}.")
+    chosen = [one_of(f"The likelihood of {n!r}", likelihood.get(n, "gaussian"), LIKELIHOODS) for n in variables]
+    log = np.zeros(len(variables), dtype=bool)
+    for j, (name, kind, value) in enumerate(zip(variables, chosen, values, strict=True)):
+        positive = bool(np.all(value > 0))
+        if kind == "log-normal" and not positive:
+            raise OptionError(
+                f"Variable {quote(name)} cannot be log-normal: its smallest value is {value.min():g}. "
+                'Choose "gaussian" for it.'
+            )
+        log[j] = kind == "log-normal" or (kind == "auto" and positive and _is_skewed(value))
+    return log
+
+
+def _is_skewed(value: np.ndarray) -> bool:
+    """A long upper tail, which taking logarithms shortens."""
+    if len(np.unique(value)) < 3:
+        return False
+    skewness = scipy.stats.skew(value)
+    return bool(skewness > _SKEWED and abs(scipy.stats.skew(np.log(value))) < skewness)
 
 
 def _location_and_scale(values: np.ndarray) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 Scalars of one series are dependent, so every standard error here takes the *series* as the unit.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,16 +31,18 @@ class Score:
     """Scores of a set of target scalars under the forecasting protocol (PROTOCOL.md, section 1).
 
     All arrays have one entry per target scalar. `series` indexes `ids`, `variable` indexes `variables`, `horizon`
-    counts the time points after the cutoff from 0. `pit` is the predictive distribution function at the value seen.
+    counts the time points after the cutoff from 1. `pit` is the predictive distribution function at the value seen.
+    `error` is that value minus the predictive mean, always in original units; nll, mse and crps count in `unit`.
     """
 
     series: NDArray[np.integer]
     variable: NDArray[np.integer]
     horizon: NDArray[np.integer]
     scalar_nll: Array
-    squared_error: Array
     scalar_crps: Array
     pit: Array
+    error: Array
+    unit: Array
     ids: NDArray
     variables: tuple[str, ...]
 
@@ -59,7 +62,17 @@ class Score:
 
     @cached_property
     def mse(self) -> float:
-        return float(np.mean(self.squared_error))
+        return float(np.mean((self.error / self.unit) ** 2))
+
+    @cached_property
+    def mae(self) -> float:
+        """Mean absolute error of the predictive mean, in original units: of use for one variable at a time."""
+        return float(np.mean(np.abs(self.error)))
+
+    @cached_property
+    def rmse(self) -> float:
+        """Root mean squared error of the predictive mean, in original units: of use for one variable at a time."""
+        return float(np.sqrt(np.mean(self.error**2)))
 
     @cached_property
     def crps(self) -> float:
@@ -70,6 +83,10 @@ class Score:
         """Fraction of values inside the central 50, 90 and 95 % intervals: honest forecasts give .5, .9 and .95."""
         centrality = np.abs(2 * self.pit - 1)
         return {level: float(np.mean(centrality <= level / 100)) for level in LEVELS}
+
+    def pit_histogram(self, bins: int = 10) -> NDArray[np.integer]:
+        """How many values fall into each of so many equal parts of their predictive distribution; even, if honest."""
+        return np.histogram(self.pit, bins=bins, range=(0, 1))[0]
 
     def difference(self, other: "Score") -> tuple[float, float]:
         """Mean of this nll minus the other's, scalar by scalar, and its standard error. Negative: this one wins."""
@@ -89,10 +106,15 @@ class Score:
         return clustered_mean(self.scalar_nll - other.scalar_nll, self.series)
 
     def by(self, key: str) -> dict[str | int, "Score"]:
-        """One score per variable (by name) or per horizon (from 0)."""
+        """One score per variable (by name) or per horizon (from 1)."""
         codes = getattr(self, one_of("by", key, ("variable", "horizon")))
         names = {code: self.variables[code] if key == "variable" else int(code) for code in np.unique(codes)}
         return {name: self._where(codes == code) for code, name in names.items()}
+
+    def table(self, by: str) -> pd.DataFrame:
+        """One row per variable or horizon, with every score; MAE and RMSE are in original units."""
+        parts = self.by(by)
+        return pd.DataFrame({by: list(parts), **_columns(parts.values())})
 
     def to_frame(self) -> pd.DataFrame:
         """One row per target scalar."""
@@ -102,14 +124,14 @@ class Score:
                 "variable": np.asarray(self.variables, dtype=object)[self.variable],
                 "horizon": self.horizon,
                 "nll": self.scalar_nll,
-                "squared_error": self.squared_error,
                 "crps": self.scalar_crps,
                 "pit": self.pit,
+                "error": self.error,
             }
         )
 
     def _where(self, chosen: NDArray[np.bool_]) -> "Score":
-        per_scalar = ("series", "variable", "horizon", "scalar_nll", "squared_error", "scalar_crps", "pit")
+        per_scalar = ("series", "variable", "horizon", "scalar_nll", "scalar_crps", "pit", "error", "unit")
         return replace(self, **{name: getattr(self, name)[chosen] for name in per_scalar})
 
     def __repr__(self) -> str:
@@ -118,6 +140,13 @@ class Score:
             f"Score(nll={self.nll:.4f}±{self.nll_se:.4f}, mse={self.mse:.5g}, crps={self.crps:.5g}, "
             f"coverage={{{covered}}}, n={self.n})"
         )
+
+
+def _columns(scores: Iterable[Score]) -> dict[str, list[float]]:
+    """Every summary of some scores, by name."""
+    scores = list(scores)
+    columns = {name: [getattr(s, name) for s in scores] for name in ("n", "nll", "mse", "crps", "mae", "rmse")}
+    return columns | {f"coverage-{level}": [s.coverage[level] for s in scores] for level in LEVELS}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -198,6 +227,30 @@ def mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
     distance = np.sum(weights * _mean_distance(means - x, stds), axis=-1)
     mixtures = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds)]
     return distance - _half_mean_difference(*mixtures).reshape(distance.shape)
+
+
+def log_mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """The CRPS of exp(X), where X is a finite Gaussian mixture: both terms are closed sums of log-normal moments."""
+    x, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
+    at_zero = ~(x > 0)
+    inner = np.log(np.where(at_zero, 1.0, x))
+    size = np.exp(means + stds**2 / 2)
+    below, tilted = (np.where(at_zero, 0.0, ndtr((inner - means - shift) / stds)) for shift in (0.0, stds**2))
+    distance = np.sum(weights * (x * (2 * below - 1) - size * (2 * tilted - 1)), axis=-1)
+    parts = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds, size)]
+    result = np.empty(distance.size)
+    rows = max(1, _CHUNK // parts[0].shape[-1] ** 2)
+    for start in range(0, len(result), rows):
+        result[start : start + rows] = _half_mean_difference_of_logs(*(part[start : start + rows] for part in parts))
+    return distance - result.reshape(distance.shape)
+
+
+def _half_mean_difference_of_logs(weights: Array, means: Array, stds: Array, size: Array) -> Array:
+    """½ E|X − X'| = E max(X, X') − E X of each row's mixture of log-normals, over pairs of components."""
+    spread = np.hypot(stds[:, :, None], stds[:, None, :])
+    lead = (means[:, :, None] - means[:, None, :] + stds[:, :, None] ** 2) / spread
+    larger = 2 * np.einsum("ri,rj,ri,rij->r", weights, weights, size, ndtr(lead))
+    return larger - np.sum(weights * size, axis=-1)
 
 
 def _mean_distance(mean: Array, std: Array) -> Array:

@@ -58,6 +58,12 @@ class TimeAxis:
             raise OptionError(f"The panel's times are {self.kind}; {quote(given.iloc[0])} {reason}.")
         return self.adopt(native, axis)
 
+    def parse_one(self, value: Any) -> Any:
+        """One time, quickly if it is a plain number."""
+        if not self.is_datetime and not self.integer and type(value) is float and np.isfinite(value):
+            return value
+        return self.parse([value])[0]
+
     def clash(self, other: "TimeAxis") -> str | None:
         """Why times of another axis cannot be compared with times of this one, as the end of a sentence."""
         if self.is_datetime != other.is_datetime:

@@ -201,7 +201,7 @@ def p_bayes(point: Point, events: Events) -> jax.Array:
 def test_p_bayes_is_a_target_and_passes_no_gradient(update: str) -> None:
     point, events = problem(update, **FLOWS["exponential, order 1"])
     target = p_bayes(point, events)
-    forward, frozen = Objective(0.1, "forward"), Frozen(0.1, "forward", target)
+    forward, frozen = Objective(0.1, "forward"), Frozen(0.1, "forward", target=target)
     np.testing.assert_allclose(*(loss_and_gradient(point, events, o)[0] for o in (forward, frozen)), rtol=1e-14)
     assert_gradient_is_right(point, events, forward, frozen, 1e-8)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
@@ -26,6 +27,10 @@ class AbstractFamily(eqx.Module):
     @abstractmethod
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:
         """The predictive distribution."""
+
+    @abstractmethod
+    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """On the host: weights, means and standard deviations of the Gaussians it is a mixture of, on a last axis."""
 
     @abstractmethod
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
@@ -27,6 +28,11 @@ class Gaussian(AbstractFamily):
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Normal:
         mean, log_variance = raw[..., 0], raw[..., 1]
         return dist.Normal(mean, jnp.exp(log_variance / 2))
+
+    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        raw = np.asarray(raw, dtype=np.float64)
+        mean, std = raw[..., :1], np.exp(raw[..., 1:] / 2)
+        return np.ones_like(mean), mean, std
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         mean, log_variance = raw[..., 0], raw[..., 1]

@@ -118,11 +118,14 @@ class AbstractFilter(AbstractModel):
     def forecast(
         self, events: Events, static: Float[Array, " static"], queries: Queries
     ) -> Float[Array, "queries variables raw"]:
-        states = self.filter(events, static).states
+        return self.ask(self.filter(events, static).states, queries)
 
-        def ask(query: Queries) -> Float[Array, "variables raw"]:
+    def ask(self, states: State, queries: Queries) -> Float[Array, "queries variables raw"]:
+        """The belief at each query, which starts from one of these states."""
+
+        def one(query: Queries) -> Float[Array, "variables raw"]:
             state = jax.tree.map(lambda s: s[query.start], states)
             state, _ = jax.lax.scan(lambda s, span: (self.flow(s, span), None), state, query.path)
             return self.observe(state, self.calendar.context(query.control, query.phase))
 
-        return jax.vmap(ask)(queries)
+        return jax.vmap(one)(queries)

@@ -173,6 +173,15 @@ def _chunks(panel: Panel) -> list[slice]:
 def _score_columns(prediction: Prediction, first_series: int) -> tuple[NDArray, ...]:
     """The per-scalar columns of a `Score`, in its order."""
     scalars, *mixture = prediction
-    squared_error = (scalars.value - mixture_mean(prediction.weights, prediction.means)) ** 2
+    error = scalars.value - mixture_mean(prediction.weights, prediction.means)
     nll, cdf, crps = (score(scalars.value, *mixture) for score in (mixture_nll, mixture_cdf, mixture_crps))
-    return scalars.series + first_series, scalars.variable, scalars.point, nll, squared_error, crps, cdf
+    return (
+        scalars.series + first_series,
+        scalars.variable,
+        scalars.point + 1,
+        nll,
+        crps,
+        cdf,
+        error,
+        np.ones_like(error),
+    )

@@ -2,9 +2,9 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,27 +13,52 @@ import numpy as np
 import optax
 
 from sporadic.batching import batches, padded_lengths
-from sporadic.errors import DivergedError
+from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
-from sporadic.objective import Objective
+from sporadic.objective import Objective, Terms
+from sporadic.training.checkpoint import Checkpoint
+from sporadic.training.run import Epoch, Run
 from sporadic.training.step import devices_for, make_step
+
+OPTIMISERS = ("adamw", "paper")
+_LITTLE = 50_000  # events
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast to learn: AdamW with warm-up and cosine decay, clipped gradients, patience."""
+    """How long and how fast to learn, and by which optimiser.
+
+    "adamw" warms up, decays along a cosine and clips gradients. "paper" is what the authors ran: Adam with L2 added to
+    the gradient, and a third of the learning rate after 20 epochs.
+    """
 
     max_epochs: int = 50
     batch_size: int = 64
     learning_rate: float = 3e-3
     weight_decay: float = 1e-4
+    optimiser: str = "adamw"
     clip: float = 1.0
     warmup: float = 0.05  # share of all steps
     patience: int = 10  # epochs without a better validation score
 
-    def optimiser(self, steps: int) -> optax.GradientTransformation:
+    def __post_init__(self) -> None:
+        one_of("optimiser", self.optimiser, OPTIMISERS)
+        for name in ("max_epochs", "batch_size", "patience"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1; got {getattr(self, name)}.")
+        if not self.learning_rate > 0 or not self.weight_decay >= 0:
+            raise OptionError(
+                f"learning_rate must be positive and weight_decay not negative; got {self.learning_rate} and "
+                f"{self.weight_decay}."
+            )
+
+    def make_optimiser(self, steps_per_epoch: int) -> optax.GradientTransformation:
+        if self.optimiser == "paper":
+            rate = optax.piecewise_constant_schedule(self.learning_rate, {20 * steps_per_epoch: 1 / 3})
+            return optax.chain(optax.add_decayed_weights(self.weight_decay), optax.adam(rate))
+        steps = self.max_epochs * steps_per_epoch
         rate = optax.warmup_cosine_decay_schedule(
             init_value=self.learning_rate / 100,
             peak_value=self.learning_rate,
@@ -42,17 +67,6 @@ class Schedule:
             end_value=self.learning_rate / 100,
         )
         return optax.chain(optax.clip_by_global_norm(self.clip), optax.adamw(rate, weight_decay=self.weight_decay))
-
-
-class Epoch(NamedTuple):
-    """One line of the history."""
-
-    epoch: int
-    train_nll: float
-    train_kl: float
-    validation_nll: float
-    validation_mse: float
-    seconds: float
 
 
 def train(
@@ -64,52 +78,68 @@ def train(
     seed: int,
     dropout: bool = False,
     validation: Evaluation | None = None,
+    checkpoint: Checkpoint | None = None,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
 ) -> tuple[AbstractModel, list[Epoch]]:
     """The model at its best validation epoch (or, without validation, its last), and the history.
 
-    Which series meet in a batch, and the dropout masks, depend on `seed` and the epoch alone.
+    Which series meet in a batch, and the dropout masks, depend on `seed` and the epoch alone, so a run that goes on
+    from a checkpoint takes the same steps as one that was never interrupted.
     """
     batch_size = min(schedule.batch_size, len(table))
     steps_per_epoch = math.ceil(len(table) / batch_size)
-    optimiser = schedule.optimiser(schedule.max_epochs * steps_per_epoch)
+    optimiser = schedule.make_optimiser(steps_per_epoch)
     step = make_step(optimiser, objective)
     n_devices = len(devices_for(batch_size))
-    lengths = padded_lengths(table.lengths)
-    model = _copy(model)  # a copy: the step consumes its model
-    state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
-    best, best_nll, since = _copy(model), math.inf, 0
-    history: list[Epoch] = []
-    for number in range(1, schedule.max_epochs + 1):
+    # Each length is compiled by itself, which takes seconds: little data are sooner padded to one.
+    lengths = padded_lengths(table.lengths, most=3 if table.lengths.sum() > _LITTLE else 1)
+    # Copies, since the step consumes its model.
+    run = Run(_copy(model), optimiser.init(eqx.filter(model, eqx.is_inexact_array)), _copy(model))
+    if checkpoint is not None:
+        run = checkpoint.resume(run)
+    for epoch in run.history:
+        on_epoch(epoch)
+    while len(run.history) < schedule.max_epochs and run.epochs_without_progress < schedule.patience:
+        number = len(run.history) + 1
         start = time.perf_counter()
         keys = jr.split(jr.fold_in(jr.key(seed), number), steps_per_epoch)
-        sums = np.zeros(3)
-        for group, key in zip(
-            batches(table.lengths, batch_size, rng=np.random.default_rng([seed, number])), keys, strict=True
-        ):
+        rng = np.random.default_rng([seed, number])
+        model, state, sums = run.model, run.optimiser, np.zeros(len(Terms._fields))
+        for group, key in zip(batches(table.lengths, batch_size, rng=rng), keys, strict=True):
             longest = table.lengths[group[group >= 0]].max()
             length = int(lengths[np.searchsorted(lengths, longest)])
             shares = [table.batch(share, length=length) for share in np.split(group, n_devices)]
             model, state, terms = step(shares, key if dropout else None, model, state)
             sums += np.asarray(terms)
-        nll, kl = sums[:2] / max(sums[2], 1)
-        if not math.isfinite(nll):
-            raise DivergedError(
-                f"The loss became {nll} in epoch {number}. Try a smaller learning_rate than {schedule.learning_rate}."
-            )
+        mean = Terms(*(sums / max(sums[-1], 1)))
+        if not math.isfinite(mean.pre_jump + mean.kl):
+            _tell_of_divergence(float(mean.pre_jump), number, run, schedule)
+            break
         current = _copy(model)
         score = validation.score(current) if validation is not None else None
         validation_nll, validation_mse = (score.nll, score.mse) if score else (math.nan, math.nan)
-        history.append(
-            Epoch(number, float(nll), float(kl), validation_nll, validation_mse, time.perf_counter() - start)
-        )
-        on_epoch(history[-1])
-        since += 1
-        if score is None or validation_nll < best_nll:
-            best, best_nll, since = current, validation_nll, 0
-        if since >= schedule.patience:
-            break
-    return best, history
+        epoch = Epoch(
+            number, float(mean.nll), float(mean.squared_error), float(mean.kl),
+            validation_nll, validation_mse, time.perf_counter() - start,
+        )  # fmt: skip
+        run = Run(model, state, run.best, (*run.history, epoch))
+        if run.best_epoch is epoch:
+            run = Run(model, state, current, run.history)
+        if checkpoint is not None:
+            checkpoint.save(run)
+        on_epoch(epoch)
+    return run.best, list(run.history)
+
+
+def _tell_of_divergence(loss: float, number: int, run: Run, schedule: Schedule) -> None:
+    """An error if there is nothing to keep, otherwise a warning that says what is kept."""
+    sentence = (
+        f"The training loss became {loss} in epoch {number}. Try a smaller learning_rate than "
+        f"{schedule.learning_rate:g}, or look for extreme values in the data (sporadic describe)."
+    )
+    if run.best_epoch is None:
+        raise DivergedError(sentence)
+    warnings.warn(f"{sentence} The weights of epoch {run.best_epoch.epoch} are kept.", DivergedWarning, stacklevel=3)
 
 
 def _copy(model: AbstractModel) -> AbstractModel:

@@ -74,8 +74,11 @@ def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> 
         if len(devices) == 1:
             return improve([gradient(shares[0], keys[0], model)], model, state)
 
+        x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
+
         def on(device: Any, share: Batch, key: PRNGKeyArray | None) -> tuple[Any, Terms]:
-            return _put(gradient(*_put((share, key, model), device)), home)
+            with jax.enable_x64(x64):
+                return _put(gradient(*_put((share, key, model), device)), home)
 
         return improve(list(pool.map(on, devices, shares, keys)), model, state)
 

@@ -1,0 +1,430 @@
+"""Stream: a filter fed measurement by measurement, with a state of constant size per series.
+
+For each series it keeps the state after the last time point but one, and what was seen at the last one. A second call
+for the same time therefore redoes that one update with everything seen there, as if it had come together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jaxtyping import Array, Float
+
+from sporadic.batching import bucket
+from sporadic.carried import Carried, Rows
+from sporadic.controls import Controls, no_controls
+from sporadic.errors import FileError, OptionError, StreamError, VariableError, listed, one_of, plain, quote
+from sporadic.events import Events, EventTable, Queries, QueryTable
+from sporadic.forecast import Forecast
+from sporadic.forecaster import Forecaster
+from sporadic.intake.assembly import is_long
+from sporadic.intake.control_records import controls_from_table
+from sporadic.intake.frames import open_frame
+from sporadic.models.base import AbstractFilter, State
+from sporadic.panel import Panel
+from sporadic.queries import future_times, warn_of_held_controls
+from sporadic.storage import digest, fill, named_arrays, read_arrays, write_arrays
+from sporadic.timeaxis import Native
+
+_WHAT = "The stream"
+_RECORD = ("series", "control", "start", "end", "closed", "value")
+
+
+class Stream:
+    """Made by `Forecaster.stream()`. `observe` and `forecast` speak of one series, `observe_many` of many at once.
+
+    An id that is new starts a series. Whatever is refused leaves every state as it was.
+    """
+
+    def __init__(self, forecaster: Forecaster):
+        network, scaling = forecaster._fitted()
+        if not isinstance(network, AbstractFilter):
+            raise OptionError(f"The model {quote(forecaster.model)} does not filter, so it cannot be streamed.")
+        assert forecaster.template_ is not None
+        self._forecaster, self._network, self._scaling = forecaster, network, scaling
+        self._template: Panel = forecaster.template_
+        self._none = no_controls(self._template.controls.names, self._template.controls.kinds)
+        self._nothing = (np.zeros(len(scaling.variables)), np.zeros(len(scaling.variables), dtype=bool))
+        self._row: dict[Any, int] = {}
+        self._plans: dict[int, Controls] = {}  # control records of the rows that have any
+        self._carried = Carried(self._begun(np.zeros((0, scaling.dimensions.static)), self._template.times))
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def __repr__(self) -> str:
+        return f"Stream({len(self):,} series, model {self._forecaster.model!r})"
+
+    def __contains__(self, id: Any) -> bool:
+        return plain(id) in self._row
+
+    @property
+    def ids(self) -> list[Any]:
+        return list(self._row)
+
+    # -- being told ------------------------------------------------------------------------------------------------
+
+    def observe(
+        self,
+        id: Any,
+        time: Any,
+        values: Mapping[str, Any],
+        *,
+        static: Mapping[str, Any] | None = None,
+        controls: Any = None,
+        origin: Any = None,
+    ) -> None:
+        """Takes in what was seen of a series at one time.
+
+        `static` are the covariates of a new series, and `origin` the time at which it starts (by default that of the
+        training series, if they had one, else its first event). `controls` are set, or given, at this time, as
+        {name: value}; or a table of planned ones, as in `Panel.with_controls`.
+        """
+        id, native = plain(id), self._template.axis.parse_one(time)
+        value, mask = self._vector(id, time, values)
+        told = self._records(id, native, controls)
+        if not mask.any() and not len(told.value):
+            self._refuse(id, f"was told nothing at {time}: give a value or a control")
+        row = self._row.get(id)
+        if row is None:
+            begin = self._beginning(id, min([native, *told.start.tolist()]), origin)
+            series = self._begun(self._encoded(id, static), np.asarray([begin]))
+        elif static is not None or origin is not None:
+            self._refuse(id, "has begun: static= and origin= belong to its first observation")
+        else:
+            series = self._carried.take(np.asarray([row]))
+            self._check(id, series, native, value[0], mask[0], told)
+        number = len(self._row) if row is None else row
+        plan = self._plans.get(number, self._none)
+        plans = {number: plan.followed_by(told)} if len(told.value) or len(plan.value) else {}
+        if mask.any() or (series.seen[0] and native == series.time[0]):
+            series = self._taken_in(series, list(plans.values()), np.asarray([native]), value, mask)
+        self._commit([id], np.asarray([number]), series, plans)
+
+    def observe_many(self, frame: Any, *, static: Any = None, controls: Any = None, **options: Any) -> None:
+        """Takes in a table of observations, long or wide, of many series and times; the options are a `Panel`'s.
+
+        Each series is taken through its new time points in order, all series side by side.
+        """
+        panel = self._read(frame, static=static, controls=controls, **options)
+        ids = panel.index.tolist()
+        rows = np.array([self._row.get(id, -1) for id in ids], dtype=np.int64)
+        begun = np.flatnonzero(rows >= 0)
+        series = self._begun(self._scaling.encode_static(panel), self._beginnings(panel, rows))
+        series.put(begun, self._carried.take(rows[begun]))
+        rows[rows < 0] = len(self._row) + np.arange(len(rows) - len(begun))
+        told = {
+            k: panel.controls.select(np.asarray([k]), len(panel)) for k in np.unique(panel.controls.series).tolist()
+        }
+        value, mask = self._matrix(panel)
+        count = np.diff(panel.offsets)
+        first = np.minimum(panel.offsets[:-1], len(panel.times) - 1)
+        for k in begun:
+            if k not in told and (not count[k] or panel.times[first[k]] > series.time[k]):
+                continue
+            moment = (panel.times[first[k]], value[first[k]], mask[first[k]]) if count[k] else (None, *self._nothing)
+            self._check(ids[k], series.take(np.asarray([k])), *moment, told.get(k, self._none))
+        plans = {n: self._plans[n] for n in rows.tolist() if n in self._plans}
+        for k, records in told.items():
+            plans[int(rows[k])] = plans.get(int(rows[k]), self._none).followed_by(records)
+        for round in range(int(count.max(initial=0))):
+            active = np.flatnonzero(count > round)
+            points = panel.offsets[active] + round
+            held = [plans.get(n, self._none) for n in rows[active].tolist()] if plans else []
+            moved = self._taken_in(series.take(active), held, panel.times[points], value[points], mask[points])
+            series.put(active, moved)
+        self._commit(ids, rows, series, plans)
+
+    # -- being asked -----------------------------------------------------------------------------------------------
+
+    def forecast(
+        self, id: Any, times: Any = None, *, horizon: Any = None, steps: int = 10, controls: Any = None
+    ) -> Forecast:
+        """Beliefs about a series at times after its last one; `times`, `horizon` and `controls` as in a Forecaster."""
+        row = self._row.get(id := plain(id))
+        if row is None:
+            raise StreamError(f"The stream has never seen id {quote(id)}: observe it first.")
+        series = self._carried.take(np.asarray([row]))
+        panel = self._last_point(id, series, self._plans.get(row, self._none))
+        if isinstance(controls, str):
+            one_of("controls", controls, ("hold",))
+        else:
+            panel = panel if controls is None else panel.with_controls(controls)
+            warn_of_held_controls(panel)
+        owner, asked = future_times(panel, times=times, horizon=horizon, steps=steps)
+        start, state = np.repeat(series.time, len(asked)), np.zeros(len(asked), dtype=np.int64)
+        with self._forecaster._precisely():
+            table = QueryTable.going_on(panel, start, state, owner, asked, self._scaling, self._network.layout)
+            queries, real = table.batch(np.zeros(1, dtype=np.int64))
+            raw = np.asarray(_ask(self._network, jax.tree.map(jnp.asarray, series.after), queries))[real]
+        return Forecast(panel, owner, asked, raw, self._network.family, self._scaling)
+
+    # -- on disk ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Writes every state into one file, from which `Stream.load` goes on exactly."""
+        for id in self._row:
+            if not isinstance(id, (int, str)) or isinstance(id, bool):
+                self._refuse(id, "is neither text nor a whole number, so the stream cannot be saved")
+        arrays = named_arrays(self._carried.take(np.arange(self._carried.size)).arrays())
+        for number, plan in self._plans.items():
+            arrays |= {f"controls.{number}.{name}": getattr(plan, name) for name in _RECORD}
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_arrays(path, arrays, {"ids": self.ids, "model": self._model_seal()})
+
+    @classmethod
+    def load(cls, path: str | Path, forecaster: Forecaster) -> "Stream":
+        """A stream that goes on where it was saved, with the same forecaster."""
+        stream = cls(forecaster)
+        arrays, facts = read_arrays(Path(path), _WHAT)
+        where = f"{_WHAT} {str(path)!r}"
+        if facts.get("model") != stream._model_seal():
+            raise OptionError(f"{where} was made with another model: load it with the forecaster it came from.")
+        ids = facts.get("ids")
+        if not isinstance(ids, list) or not all(isinstance(id, (int, str)) for id in ids) or len(set(ids)) < len(ids):
+            raise FileError(f"{where} does not say which series it holds.")
+        plans = {name: arrays.pop(name) for name in list(arrays) if name.startswith("controls.")}
+        static = np.zeros((len(ids), stream._scaling.dimensions.static))
+        blank = stream._begun(static, np.zeros(len(ids), stream._template.times.dtype))
+        stream._carried = Carried(Rows(**fill(blank.arrays(), arrays, where, on_host=True)), size=len(ids))
+        stream._row = {id: number for number, id in enumerate(ids)}
+        for number in {int(name.split(".")[1]) for name in plans}:
+            columns = {column: plans[f"controls.{number}.{column}"] for column in _RECORD}
+            stream._plans[number] = replace(stream._none, **columns)
+        return stream
+
+    def _model_seal(self) -> str:
+        arrays = named_arrays(self._network)
+        text = repr((self._forecaster.model, self._scaling.variables, sorted(arrays)))
+        return digest(text.encode() + b"".join(arrays[name].tobytes() for name in sorted(arrays)))
+
+    # -- moving on -------------------------------------------------------------------------------------------------
+
+    def _begun(self, static: np.ndarray, origin: Native) -> Rows:
+        with self._forecaster._precisely():
+            initial = _initial(self._network, jnp.asarray(static))
+        initial = jax.tree.map(lambda leaf: np.array(leaf), initial)
+        return Rows.begun(initial, np.array(origin), len(self._scaling.variables))
+
+    def _taken_in(
+        self, series: Rows, plans: list[Controls], times: Native, value: np.ndarray, mask: np.ndarray
+    ) -> Rows:
+        """Series after a further time point each; `plans` are their control records, if there are any at all."""
+        series = series.at(times, value, mask)
+        controls = self._none
+        for position, plan in enumerate(plans):
+            controls = controls.followed_by(replace(plan, series=np.full(len(plan.value), position)))
+        points = replace(
+            self._template,
+            index=pd.RangeIndex(len(series)),
+            offsets=np.arange(len(series) + 1),
+            times=times,
+            starts=np.concatenate([[0], np.cumsum(series.mask.sum(axis=1))]),
+            variable=np.nonzero(series.mask)[1],
+            value=series.value[series.mask],
+            controls=controls,
+            given_origin=(series.origin, np.ones(len(series), dtype=bool)),
+        )
+        return replace(series, after=self._filtered(points, series))
+
+    def _filtered(self, points: Panel, series: Rows) -> State:
+        """The states after the one time point that each series has in a panel."""
+        n = len(series)
+        numbers = np.append(np.arange(n), np.full((n if n == 1 else bucket(n)) - n, -1))
+        with self._forecaster._precisely():
+            table = EventTable.going_on(
+                points, series.since, self._scaling, self._network.layout, static=np.zeros((n, 0))
+            )
+            events, _ = table.batch(numbers, length=bucket(int(table.lengths.max()), smallest=1))
+            before = jax.tree.map(lambda leaf: jnp.asarray(leaf[numbers]), series.before)
+            after = _filter(self._network, before, events)
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], after)
+
+    def _commit(self, ids: list[Any], rows: np.ndarray, series: Rows, plans: Mapping[int, Controls]) -> None:
+        self._carried.put(rows, series)
+        self._row.update(zip(ids, rows.tolist(), strict=True))
+        for number, plan in plans.items():
+            self._plans[number] = _still_of_use(plan, self._carried.room.since[number])
+
+    def _last_point(self, id: Any, series: Rows, plan: Controls) -> Panel:
+        """The last time point of one series, as a panel."""
+        seen, mask = series.seen, series.mask
+        return replace(
+            self._template,
+            index=pd.Index([id], tupleize_cols=False),
+            offsets=np.concatenate([[0], np.cumsum(seen)]),
+            times=series.time[seen],
+            starts=np.concatenate([[0], np.cumsum(mask[seen].sum(axis=1))]).astype(np.int64),
+            variable=np.nonzero(mask[seen])[1],
+            value=series.value[seen][mask[seen]],
+            controls=plan,
+            static=pd.DataFrame(index=range(1)),
+            given_origin=(series.origin, np.ones(1, dtype=bool)),
+        )
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def _vector(self, id: Any, time: Any, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """One time point of one series: values and mask, variables in the model's order."""
+        names = self._scaling.variables
+        value, mask = np.zeros((1, len(names))), np.zeros((1, len(names)), dtype=bool)
+        for name, given in values.items():
+            if name not in names:
+                raise VariableError(f"{quote(name)} is no variable of this model, which knows {listed(names)}.")
+            number = _number(given)
+            place = names.index(name)
+            if not np.isfinite(number):
+                self._refuse(id, f"has {quote(given)} for {quote(name)} at {time}: leave out what was not observed")
+            if self._scaling.log[place] and number <= 0:
+                self._refuse(id, f"has {number:g} for {quote(name)} at {time}, which is log-normal and so positive")
+            value[0, place], mask[0, place] = number, True
+        return value, mask
+
+    def _read(self, frame: Any, **options: Any) -> Panel:
+        """A table of observations as a panel on the model's own time axis."""
+        columns = self._template.columns
+        keys = {"id": columns["id"], "time": columns["time"]}
+        if is_long(list(open_frame(frame, "table").columns), columns["variable"], columns["value"]):
+            long = {"variable": columns["variable"], "value": columns["value"]}
+            panel = Panel.from_long(frame, **keys, **long, **options)
+        else:
+            panel = Panel.from_wide(frame, **keys, **options)
+        axis = self._template.axis
+        if reason := axis.clash(panel.axis):
+            raise StreamError(f"The model's times are {axis.kind}; the first of this table {reason}.")
+        if panel.axis != axis:
+            panel = replace(panel, axis=axis, times=axis.adopt(panel.times, panel.axis))
+        if not len(panel.controls.names):
+            panel = replace(panel, controls=self._none)
+        if not len(panel.static.columns) and all(id in self._row for id in panel.index):
+            names = [column.name for column in self._scaling.static]  # not needed: the series have begun
+            panel = replace(panel, static=pd.DataFrame(np.nan, index=range(len(panel)), columns=pd.Index(names)))
+        self._scaling.check(panel)
+        return panel
+
+    def _matrix(self, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
+        """Values and mask of a panel's time points, variables in the model's order."""
+        order = np.array([self._scaling.variables.index(name) for name in panel.variables], dtype=np.int64)
+        shape = (len(panel.times), len(self._scaling.variables))
+        value, mask = np.zeros(shape), np.zeros(shape, dtype=bool)
+        place = (panel.point_of_value, order[panel.variable])
+        value[place], mask[place] = panel.value, True
+        return value, mask
+
+    def _encoded(self, id: Any, static: Mapping[str, Any] | None) -> np.ndarray:
+        """The covariates of a new series, as the model sees them."""
+        given, columns = dict(static or {}), self._scaling.static
+        if set(given) != {column.name for column in columns}:
+            wanted = listed(column.name for column in columns) or "none"
+            self._refuse(id, f"is new; static= must give these covariates, None where unknown: {wanted}")
+        kinds = ["str" if column.levels else "float64" for column in columns]
+        parts = [c.encode(pd.Series([given[c.name]], dtype=kind)) for c, kind in zip(columns, kinds, strict=True)]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((1, 0))
+
+    def _records(self, id: Any, native: Any, controls: Any) -> Controls:
+        """Control records that come with an observation of one series."""
+        if controls is None:
+            return self._none
+        columns = self._template.columns
+        if isinstance(controls, Mapping):
+            known = self._none.names
+            if unknown := [name for name in controls if name not in known]:
+                raise VariableError(
+                    f"{quote(unknown[0])} is no control of this model, which knows {listed(known) or 'none'}."
+                )
+            when = self._template.axis.restore(np.asarray([native]))
+            controls = pd.DataFrame(
+                {columns["id"]: [id], columns["time"]: when, **{n: [v] for n, v in controls.items()}}
+            )
+        problems: list[Any] = []
+        told = controls_from_table(
+            controls, id=columns["id"], time=columns["time"], axis=self._template.axis,
+            index=pd.Index([id], tupleize_cols=False), problems=problems, known=self._none,
+        )  # fmt: skip
+        if problems:
+            raise problems[0]
+        return told
+
+    def _beginning(self, id: Any, first: Any, origin: Any) -> Any:
+        """Where a new series starts, whose first event is at `first`."""
+        axis = self._template.axis
+        given = self._forecaster.origin_ if origin is None else axis.parse([origin])[0]
+        if given is not None and first < given:
+            self._refuse(id, f"has an event at {axis.show(first)}, before its origin {axis.show(given)}")
+        return first if given is None else given
+
+    def _beginnings(self, panel: Panel, rows: np.ndarray) -> Native:
+        """Where the series of a panel start; those that have a row have begun."""
+        first, _ = panel.origin
+        if panel.given_origin is not None or self._forecaster.origin_ is None:
+            return first
+        early = np.flatnonzero((first < self._forecaster.origin_) & (rows < 0))
+        if len(early):
+            self._beginning(panel.index[early[0]], first[early[0]], None)
+        return np.full(len(first), self._forecaster.origin_, dtype=first.dtype)
+
+    # -- refusing --------------------------------------------------------------------------------------------------
+
+    def _check(self, id: Any, series: Rows, native: Any, value: np.ndarray, mask: np.ndarray, told: Controls) -> None:
+        """A series goes forward in time only, and a value is seen once. `native` is None if only controls are told."""
+        show, last = self._template.axis.show, series.time[0]
+        if native is not None and native < last:
+            self._refuse(id, f"was last seen at {show(last)}; {show(native)} comes too late for a stream")
+        again = native is not None and native == last and bool(series.seen[0])
+        settled, is_point = (series.since[0], series.points[0] > 1) if again else (last, series.seen[0])
+        early = told.start[(told.start <= settled) if is_point else (told.start < settled)]
+        if len(early):
+            self._refuse(id, f"cannot have a control from {show(early.min())} on: all until {show(settled)} is settled")
+        twice = mask & series.mask[0] & (series.value[0] != value)
+        if again and twice.any():
+            place = int(np.argmax(twice))
+            name, old, new = self._scaling.variables[place], series.value[0, place], value[place]
+            self._refuse(id, f"has {quote(name)} twice at {show(native)}: {old:g} and {new:g}")
+
+    def _refuse(self, id: Any, sentence: str) -> NoReturn:
+        raise StreamError(f"Id {quote(id)} {sentence}.")
+
+
+def _number(given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _still_of_use(plan: Controls, since: Any) -> Controls:
+    """The records that a path from `since` on can meet: of the earlier ones, the last hold and what still acts."""
+    is_hold = np.array([kind == "hold" for kind in plan.kinds], dtype=bool)[plan.control]
+    earlier = plan.start < since
+    order = np.lexsort((plan.start, plan.control))
+    last = np.zeros(len(order), dtype=bool)
+    candidates = order[(earlier & is_hold)[order]]
+    last[candidates[np.append(np.diff(plan.control[candidates]) != 0, True)] if len(candidates) else candidates] = True
+    return plan.take(~earlier | last | (plan.closed & (plan.end > since)))
+
+
+@eqx.filter_jit
+def _initial(network: AbstractFilter, static: Float[Array, "batch static"]) -> State:
+    return jax.vmap(network.initial)(static)
+
+
+@eqx.filter_jit
+def _filter(network: AbstractFilter, before: State, events: Events) -> State:
+    """The states after all events; those that pad a batch change nothing."""
+
+    def one(state: State, events: Events) -> State:
+        return jax.lax.scan(lambda s, event: (network.step(s, event)[0], None), state, events)[0]
+
+    return jax.vmap(one)(before, events)
+
+
+@eqx.filter_jit
+def _ask(network: AbstractFilter, states: State, queries: Queries) -> Float[Array, "batch queries variables raw"]:
+    return jax.vmap(lambda state, query: network.ask(jax.tree.map(lambda s: s[None], state), query))(states, queries)

@@ -1,0 +1,175 @@
+"""The online filter: what it takes, what it refuses, and that nothing refused leaves a trace."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sporadic as sp
+from sporadic.errors import FileError, OptionError, QueryError, SporadicError, StreamError, VariableError
+from sporadic.testing import CUTOFF, feed, small_panel
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return small_panel(24, seed=0)
+
+
+@pytest.fixture(scope="module")
+def forecaster(panel):
+    sizes = {"hidden_size": 8, "obs_size": 8, "prep_size": 4}
+    return sp.Forecaster(**sizes, max_epochs=1, batch_size=16).fit(panel, cutoff=CUTOFF, progress=False)
+
+
+@pytest.fixture
+def stream(forecaster):
+    stream = forecaster.stream()
+    stream.observe("ann", 1.0, {"a": 0.5}, static={"age": 50.0, "sex": "f"})
+    stream.observe("ann", 2.0, {"a": 0.7, "b": 0.1})
+    return stream
+
+
+def belief(stream, id="ann"):
+    return stream.forecast(id, [7.0, 9.5], controls="hold").raw
+
+
+def test_a_second_call_at_the_same_time_redoes_the_update_jointly(stream, forecaster):
+    other = forecaster.stream()
+    other.observe("ann", 1.0, {"a": 0.5}, static={"age": 50.0, "sex": "f"})
+    other.observe("ann", 2.0, {"b": 0.1})
+    assert not np.array_equal(belief(other), belief(stream))
+    other.observe("ann", 2.0, {"a": 0.7})
+    np.testing.assert_array_equal(belief(other), belief(stream))
+    other.observe("ann", 2.0, {"a": 0.7})  # said again: nothing new
+    np.testing.assert_array_equal(belief(other), belief(stream))
+
+
+def test_a_control_told_at_the_time_of_an_observation_counts_there(stream, forecaster):
+    other = forecaster.stream()
+    other.observe("ann", 1.0, {"a": 0.5}, static={"age": 50.0, "sex": "f"})
+    other.observe("ann", 2.0, {"a": 0.7, "b": 0.1}, controls={"dose": 1.0})
+    before = belief(stream)
+    stream.observe("ann", 2.0, {}, controls={"dose": 1.0})
+    assert not np.array_equal(belief(stream), before)
+    np.testing.assert_array_equal(belief(stream), belief(other))
+
+
+def test_a_plan_is_a_table_and_matters_only_when_it_starts(stream):
+    before = belief(stream)
+    plan = pd.DataFrame({"id": ["ann"], "start": [8.0], "control": ["dose"], "value": [1.0]})
+    stream.observe("ann", 2.0, {}, controls=plan)
+    after = belief(stream)
+    np.testing.assert_array_equal(before[0], after[0])
+    assert not np.array_equal(before[1], after[1])
+
+
+def test_many_at_once_is_one_by_one(forecaster, panel):
+    """Fed as two tables, with all that a series can bring along."""
+    some = panel[:6]
+    single, bulk = forecaster.stream(), forecaster.stream()
+    feed(single, some.until(CUTOFF))
+    wide = some.to_wide()
+    static = some.static.assign(id=some.ids)
+    doses = pd.DataFrame({"id": some.ids[some.controls.series], "start": some.controls.start,
+                          "control": "dose", "value": some.controls.value})  # fmt: skip
+    early, late = wide[wide["time"] <= 3], wide[(wide["time"] > 3) & (wide["time"] <= CUTOFF)]
+    bulk.observe_many(early, static=static, controls=doses[doses["start"] <= 3], absent="fill")
+    bulk.observe_many(late, controls=doses[(doses["start"] > 3) & (doses["start"] <= CUTOFF)], absent="fill")
+    assert set(bulk.ids) == set(single.ids)
+    for id in some.ids:
+        np.testing.assert_allclose(belief(bulk, id), belief(single, id), rtol=1e-5, atol=1e-6)
+
+
+def test_a_long_table_is_read_too(stream, forecaster):
+    other = forecaster.stream()
+    other.observe("ann", 1.0, {"a": 0.5}, static={"age": 50.0, "sex": "f"})
+    other.observe_many(pd.DataFrame({"id": "ann", "time": 2.0, "variable": ["a", "b"], "value": [0.7, 0.1]}))
+    np.testing.assert_allclose(belief(other), belief(stream), rtol=1e-5)
+
+
+REFUSED = {
+    "was last seen at 2.0": lambda s: s.observe("ann", 1.5, {"a": 1.0}),
+    "no variable of this model, which knows 'a', 'b', 'c'": lambda s: s.observe("ann", 3.0, {"x": 1.0}),
+    "leave out what was not observed": lambda s: s.observe("ann", 3.0, {"a": float("nan")}),
+    "has 'high' for 'a'": lambda s: s.observe("ann", 3.0, {"a": "high"}),
+    "told nothing": lambda s: s.observe("ann", 3.0, {}),
+    "'a' twice at 2.0: 0.7 and 0.8": lambda s: s.observe("ann", 2.0, {"a": 0.8}),
+    "no control of this model, which knows 'dose'": lambda s: s.observe("ann", 3.0, {"a": 1.0}, controls={"x": 1.0}),
+    "all until 2.0 is settled": lambda s: s.observe(
+        "ann", 3.0, {"a": 1.0},
+        controls=pd.DataFrame({"id": ["ann"], "start": [1.5], "control": ["dose"], "value": [1.0]}),
+    ),
+    "never seen id 'bob'": lambda s: s.forecast("bob", [3.0]),
+    "must lie after the last time point": lambda s: s.forecast("ann", [2.0], controls="hold"),
+    "has begun": lambda s: s.observe("ann", 3.0, {"a": 1.0}, static={"age": 1.0, "sex": "m"}),
+    "static= must give these covariates": lambda s: s.observe("bob", 3.0, {"a": 1.0}),
+    "before its origin 0.0": lambda s: s.observe("bob", -3.0, {"a": 1.0}, static={"age": 50.0, "sex": "f"}),
+    "'tomorrow' is no time": lambda s: s.observe("ann", "tomorrow", {"a": 1.0}),
+    "comes too late": lambda s: s.observe_many(
+        pd.DataFrame({"id": ["ann", "ann"], "time": [3.0, 1.0], "a": [1.0, 2.0]})
+    ),
+    "has the unknown 'x'": lambda s: s.observe_many(pd.DataFrame({"id": ["ann"], "time": [3.0], "x": [1.0]})),
+    "more than once": lambda s: s.observe_many(pd.DataFrame({"id": ["ann"] * 2, "time": [3.0] * 2, "a": [1.0, 2.0]})),
+    "lacks 'age', 'sex'": lambda s: s.observe_many(pd.DataFrame({"id": ["bob"], "time": [3.0], "a": [1.0]})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_refused_is_told_and_leaves_no_trace(stream, said):
+    before, ids = belief(stream), stream.ids
+    with pytest.raises(SporadicError) as told:
+        REFUSED[said](stream)
+    assert said in str(told.value)
+    assert isinstance(told.value, (StreamError, VariableError, QueryError, OptionError, ValueError))
+    assert stream.ids == ids
+    np.testing.assert_array_equal(belief(stream), before)
+
+
+def test_a_saved_stream_goes_on_exactly(stream, forecaster, tmp_path):
+    plan = pd.DataFrame({"id": ["ann"], "start": [3.5], "control": ["dose"], "value": [1.0]})
+    stream.observe("ann", 2.0, {}, controls=plan)
+    stream.observe(7, 1.0, {"c": 0.5}, static={"age": None, "sex": None})
+    stream.save(tmp_path / "stream")
+    loaded = sp.Stream.load(tmp_path / "stream", forecaster)
+    assert loaded.ids == ["ann", 7]
+    for each in (stream, loaded):
+        each.observe("ann", 2.0, {"c": 1.0})  # joins what was seen before the save
+        each.observe("ann", 4.0, {"a": 1.0})
+        each.observe(7, 4.0, {"a": 1.0})
+    for id in ("ann", 7):
+        np.testing.assert_array_equal(belief(loaded, id), belief(stream, id))
+
+
+def test_a_stream_of_another_model_or_a_broken_file_is_refused(stream, forecaster, panel, tmp_path):
+    path = tmp_path / "stream"
+    stream.save(path)
+    other = sp.Forecaster("last-value").fit(panel)
+    with pytest.raises(OptionError, match="another model"):
+        sp.Stream.load(path, other)
+    whole = path.read_bytes()
+    for broken in (whole[:100], whole[:-3], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
+        path.write_bytes(broken)
+        with pytest.raises(FileError):
+            sp.Stream.load(path, forecaster)
+    with pytest.raises(FileError, match="does not exist"):
+        sp.Stream.load(tmp_path / "nowhere", forecaster)
+
+
+def test_the_size_of_what_is_kept_does_not_grow_with_time(forecaster):
+    stream = forecaster.stream()
+    stream.observe("ann", 0.5, {"a": 1.0}, static={"age": 50.0, "sex": "f"}, controls={"dose": 1.0})
+    for k in range(1, 8):
+        stream.observe("ann", 0.5 + k, {"a": 1.0}, controls={"dose": float(k % 2)})
+    assert stream._carried.size == 1
+    assert len(stream._plans[0].value) <= 3
+
+
+def test_datetimes_stream_in_their_own_type():
+    times = pd.date_range("2024-01-01", periods=40, freq="6h")
+    table = pd.DataFrame({"id": np.repeat(np.arange(8), 5), "when": times, "x": np.sin(np.arange(40.0))})
+    forecaster = sp.Forecaster("last-value").fit(sp.Panel.from_wide(table, time="when"))
+    stream = forecaster.stream()
+    stream.observe("new", pd.Timestamp("2024-02-01"), {"x": 0.25})
+    stream.observe("new", "2024-02-02T12:00", {"x": 0.5})
+    frame = stream.forecast("new", horizon="1d", steps=2).to_frame()
+    assert frame["when"].tolist() == [pd.Timestamp("2024-02-03"), pd.Timestamp("2024-02-03T12:00")]
+    assert frame["mean"].tolist() == pytest.approx([0.5, 0.5])
