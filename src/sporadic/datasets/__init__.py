@@ -2,5 +2,6 @@
 
 from sporadic.datasets.brusselator import brusselator
 from sporadic.datasets.ou import ou
+from sporadic.datasets.pbc import pbc
 
-__all__ = ["brusselator", "ou"]
+__all__ = ["brusselator", "ou", "pbc"]
