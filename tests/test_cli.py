@@ -1,11 +1,13 @@
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from sporadic.cli import main
+from sporadic.errors import HeldControlsWarning
 
 GOOD = "id,time,variable,value\n007,0,x,1\n007,1,x,2\n8,0,y,3\n"
 BAD = "patient,day,what,seen\n1,0,x,1\n1,0,x,2\n2,,x,3\n2,1,y,<0.5\n2,2,y,inf\n"
@@ -89,12 +91,45 @@ def test_an_error_is_one_sentence_and_code_2(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("describe",), ("describe", "--nonsense"), ("nonsense",), ("describe", "a", "--absent", "x")]
+    ("arguments", "words"),
+    [
+        (("describe",), "PATH requires an argument"),
+        (("describe", "a", "--nonsense"), "Unknown option"),
+        (("nonsense",), 'Unknown command "nonsense"'),
+        (("describe", "a", "--absent", "x"), "--absent"),
+        (("fit", "a.csv"), "--out requires an argument"),
+        (("simulate", "weather", "--out", "w.csv"), '"weather"'),
+    ],
 )
-def test_wrong_usage_is_code_2(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_one_sentence_and_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
     code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.startswith("sporadic: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["describe", "fit", "forecast", "score", "compare", "simulate", "models"])
+def test_every_command_explains_itself_with_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    assert f"\n sporadic {command}" in out
+    _, whole, _ = run(capsys, "--help")
+    assert f" {command} " in whole
+
+
+def test_our_warnings_are_sentences(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*arguments: object, **options: object) -> None:
+        warnings.simplefilter("always")
+        warnings.warn("A control is held.", HeldControlsWarning, stacklevel=1)
+        raise OSError(13, "Permission denied", "locked.csv")
+
+    monkeypatch.setattr("sporadic.cli.app", warn)
+    code, _, err = run(capsys)
     assert code == 2
-    assert "Traceback" not in out + err
+    assert err == "sporadic: Note: A control is held.\nsporadic: 'locked.csv': Permission denied.\n"
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +143,7 @@ def test_help_and_describe_answer_without_jax(good: Path) -> None:
         "try:\n    main(sys.argv[1:])\nexcept SystemExit as done:\n    code = done.code or 0\n"
         "sys.exit(99 if 'jax' in sys.modules else code)"
     )
-    for arguments in (("--help",), ("describe", "--help"), ("describe", str(good))):
+    for arguments in (("--help",), ("fit", "--help"), ("compare", "--help"), ("describe", str(good))):
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr

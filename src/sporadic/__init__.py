@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sporadic import datasets, errors, models, oracle, testing
-    from sporadic.compare import compare
+    from sporadic.comparison import compare
     from sporadic.forecast import Forecast
     from sporadic.forecaster import Forecaster
     from sporadic.panel import Panel
@@ -23,7 +23,7 @@ _HOME = {
     "Panel": "sporadic.panel:Panel",
     "Score": "sporadic.scores:Score",
     "Stream": "sporadic.stream:Stream",
-    "compare": "sporadic.compare:compare",
+    "compare": "sporadic.comparison:compare",
     "datasets": "sporadic.datasets",
     "errors": "sporadic.errors",
     "load": "sporadic.persistence:load",

@@ -1,44 +1,73 @@
-"""The command `sporadic`. A subcommand is a file in `commands/`, imported only when it is run, and a line here."""
+"""The command `sporadic`. A subcommand is a file in `commands/`, which imports what is heavy only when it runs."""
 
+import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from sporadic.errors import SporadicError
+from sporadic.commands.compare import compare
+from sporadic.commands.config_file import fill_from_config
+from sporadic.commands.demo import demo
+from sporadic.commands.describe import describe
+from sporadic.commands.fit import fit
+from sporadic.commands.forecast import forecast
+from sporadic.commands.models import models
+from sporadic.commands.score import score
+from sporadic.commands.simulate import simulate
+from sporadic.errors import DivergedWarning, HeldControlsWarning, SporadicError
+
+COMMANDS: tuple[Callable[..., int], ...] = (describe, fit, forecast, score, compare, simulate, models, demo)
 
 app = App(
     name="sporadic",
     help="Forecasts of sporadically observed time series, with honest uncertainty.",
     version=lambda: version("sporadic"),
+    config=lambda app, path, arguments: fill_from_config(
+        path[-1] if path else "", arguments, known=[command.__name__ for command in COMMANDS]
+    ),
+    suppress_keyboard_interrupt=False,
 )
-# With its help given here, `sporadic --help` imports none of them.
-app.command(
-    "sporadic.commands.describe:describe",
-    name="describe",
-    help="Lists all problems of a data file, and the shape of its data.",
-)
-app.command(
-    "sporadic.commands.demo:demo",
-    name="demo",
-    help="Trains on simulated data and lays the forecasts beside the exact ones.",
-)
-app.command("sporadic.commands.models:models", name="models", help="Lists the models.")
+for command in COMMANDS:
+    app.command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a subcommand. What a user can do something about is one sentence on stderr and exit code 2."""
-    try:
-        app(arguments, exit_on_error=False)
-    except CycloptsError:  # already told
-        sys.exit(2)
-    except (SporadicError, OSError) as error:
-        print(f"sporadic: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("sporadic: interrupted", file=sys.stderr)
-        sys.exit(130)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app(arguments, exit_on_error=False, print_error=False)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except (CycloptsError, SporadicError) as error:
+            _fail(" ".join(str(error).split()))
+        except OSError as error:
+            _fail(f"{error.filename!r}: {error.strerror}." if error.filename else f"{error}.")
+        except KeyboardInterrupt as interruption:
+            _say(str(interruption) or "Interrupted.")
+            sys.exit(130)
+
+
+def _fail(sentence: str) -> None:
+    _say(sentence)
+    sys.exit(2)
+
+
+def _say(sentence: str) -> None:
+    print(f"sporadic: {sentence}", file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Ours are a sentence for the user; others, from libraries, are not of their making."""
+    if issubclass(category, (DivergedWarning, HeldControlsWarning)):
+        _say(f"Note: {message}")
+    else:
+        print(warnings.formatwarning(message, category, *where[:2]), file=sys.stderr, end="")
 
 
 if __name__ == "__main__":

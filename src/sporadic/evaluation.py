@@ -64,5 +64,7 @@ def three_quarters(panel: Panel) -> dict[Any, Any]:
     """For each series, the time by which it has had 75 % of its time points."""
     count = np.diff(panel.offsets)
     last = panel.offsets[:-1] + np.maximum((3 * count) // 4, 1) - 1
+    if not len(panel.times):
+        raise DataError("No series of this panel has a time point, so there is nothing to forecast or score.")
     times = panel.axis.restore(panel.times[np.minimum(last, len(panel.times) - 1)])
     return dict(zip(panel.index, times, strict=True))

@@ -51,6 +51,11 @@ class Score:
         """Number of target scalars."""
         return len(self.scalar_nll)
 
+    @property
+    def n_series(self) -> int:
+        """Number of series with a target."""
+        return len(np.unique(self.series))
+
     @cached_property
     def nll(self) -> float:
         return float(np.mean(self.scalar_nll))

@@ -149,8 +149,16 @@ def read_arrays(path: Path, what: str) -> tuple[dict[str, np.ndarray], dict[str,
         facts = json.loads(text)
     except FileNotFoundError:
         raise FileError(f"{what} {str(path)!r} does not exist.") from None
-    except (safetensors.SafetensorError, OSError, TypeError, ValueError, KeyError, AttributeError, RecursionError) as bad:
-        raise FileError(f"{what} {str(path)!r} cannot be read, it is damaged or not one of ours: {bad}.") from None
+    except (
+        safetensors.SafetensorError,
+        OSError,
+        TypeError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as e:
+        raise FileError(f"{what} {str(path)!r} cannot be read, it is damaged or not one of ours: {e}.") from None
     if not isinstance(facts, dict):
         raise FileError(f"{what} {str(path)!r} says nothing about its arrays: it is not one of ours.")
     return arrays, facts

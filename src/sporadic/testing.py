@@ -206,7 +206,8 @@ def feed(stream: Stream, panel: Panel) -> None:
     """A panel's series, observation by observation and control by control, in the order of time."""
     wide = panel.to_wide()
     for position, id in enumerate(panel.ids):
-        static = panel.static.iloc[position].where(panel.static.iloc[position].notna(), None).to_dict()
+        known = panel.static.iloc[position].dropna()
+        static = {str(name): known.get(name) for name in panel.static.columns}
         mine = panel.controls.series == position
         doses = [(t, v, "dose") for t, v in zip(panel.controls.start[mine], panel.controls.value[mine], strict=True)]
         rows = [(row["time"], row, None) for _, row in wide[wide["id"] == id].iterrows()]

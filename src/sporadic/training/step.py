@@ -40,24 +40,28 @@ def devices_for(batch_size: int) -> list[Any]:
     return jax.local_devices()[:n]
 
 
+@eqx.filter_jit
+def _gradient(
+    batch: Batch, key: PRNGKeyArray | None, model: AbstractModel, objective: Objective
+) -> tuple[AbstractModel, Terms]:
+    """Summed over the batch. Outside of `make_step`, so that what is compiled serves the next fit as well."""
+    events, static = batch
+
+    def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
+        keys = None if key is None else jr.split(key, len(static))
+        terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
+        terms = jax.tree.map(jnp.sum, terms)
+        return objective.weighted(terms), terms
+
+    return eqx.filter_grad(total, has_aux=True)(model)
+
+
 def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> Step:
     """`step(shares, key, model, state) -> (model, state, terms)`: one share of the batch per device.
 
     `key` switches dropout on. `terms` are summed over the batch. The old model and state are consumed. Each device
     differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included.
     """
-
-    @eqx.filter_jit
-    def gradient(batch: Batch, key: PRNGKeyArray | None, model: AbstractModel) -> tuple[Any, Terms]:
-        events, static = batch
-
-        def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
-            keys = None if key is None else jr.split(key, len(static))
-            terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
-            terms = jax.tree.map(jnp.sum, terms)
-            return objective.weighted(terms), terms
-
-        return eqx.filter_grad(total, has_aux=True)(model)
 
     @eqx.filter_jit(donate="all-except-first")
     def improve(gradients: Sequence[tuple[Any, Terms]], model: Any, state: Any) -> tuple[Any, Any, Terms]:
@@ -72,13 +76,14 @@ def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> 
         home, *_ = devices = jax.local_devices()[: len(shares)]
         keys = [None if key is None else jr.fold_in(key, number) for number in range(len(shares))]
         if len(devices) == 1:
-            return improve([gradient(shares[0], keys[0], model)], model, state)
+            return improve([_gradient(shares[0], keys[0], model, objective)], model, state)
 
         x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
 
         def on(device: Any, share: Batch, key: PRNGKeyArray | None) -> tuple[Any, Terms]:
             with jax.enable_x64(x64):
-                return _put(gradient(*_put((share, key, model), device)), home)
+                share, key, here = _put((share, key, model), device)
+                return _put(_gradient(share, key, here, objective), home)
 
         return improve(list(pool.map(on, devices, shares, keys)), model, state)
 

@@ -60,7 +60,11 @@ class MLflow:
             for name, value in parameters.items():
                 self._client.log_param(self.run_id, name, value)
         except MlflowException as error:
-            raise OptionError(f"MLflow does not take tracking_uri={tracking_uri!r}: {error}") from None
+            reason = str(error).partition(". ")[0]
+            raise OptionError(
+                f"MLflow does not take tracking_uri={tracking_uri!r} ({reason}): name a server, there or in "
+                "MLFLOW_TRACKING_URI."
+            ) from None
 
     def __call__(self, epoch: Epoch) -> None:
         for name, value in _scalars(epoch).items():

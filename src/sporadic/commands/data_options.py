@@ -1,0 +1,171 @@
+"""How a data file is to be read: the options that every command with one has in common."""
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from sporadic.errors import MissingColumnError, OptionError, listed
+
+if TYPE_CHECKING:
+    from sporadic.description import Description
+    from sporadic.forecaster import Forecaster
+    from sporadic.panel import Panel
+
+Names = Annotated[list[str] | None, Parameter(negative=())]
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """The file is long when it has the variable and value columns, otherwise wide: a column per variable."""
+
+    id: str | None = None
+    """The column that says which series a row belongs to; by default id."""
+    time: str | None = None
+    """The column of times, numbers or datetimes such as 2020-01-31T12:30; by default time."""
+    variable: str | None = None
+    """In a long file, the column that says what was observed; by default variable."""
+    value: str | None = None
+    """In a long file, the column of what was seen; by default value."""
+    variables: Names = None
+    """The variables to keep, separated by commas; by default all."""
+    static: Names = None
+    """Static covariates: columns of this file, separated by commas, or a file with a row per id."""
+    controls: Names = None
+    """Controls: columns of this file, as dose or dose=bolus, separated by commas, or a file with columns start, control
+    and value."""
+    origin: str | None = None
+    """Where time starts: first (a series' first event, the default), a time, or a static column."""
+    end: str | None = None
+    """End of follow-up, a time or a static column; by default the last time point."""
+    time_scale: str | None = None
+    """The length of one model time unit; by default the median gap between time points."""
+    duplicates: Names = None
+    """What to do with several values at once: mean, sum, first or last, or per variable, as weight=mean."""
+    absent: Literal["error", "fill"] = "error"
+    """What to do with ids that the file of covariates or controls lacks."""
+    invalid: Literal["error", "drop"] = "error"
+    """What to do with rows without id or time, text among numbers, and infinite values."""
+    encoding: str = "utf-8"
+    """Of the text in CSV files: utf-8, latin-1 or utf-16."""
+
+    def read(self, path: Path) -> "Panel":
+        from sporadic.reading import read
+
+        return read(path, **self._given())
+
+    def read_for(self, forecaster: "Forecaster", path: Path) -> "Panel":
+        """Data for a fitted forecaster: names that were not given are those of the data it was fitted on."""
+        known = self._completed(forecaster)
+        try:
+            return known.read(path)
+        except MissingColumnError as error:
+            for name in ("static", "controls"):
+                needed = [each.partition("=")[0] for each in getattr(known, name) or ()]
+                if getattr(self, name) is None and error.column in needed:
+                    raise MissingColumnError(
+                        f"The model was fitted with the {name} {listed(needed)}, but {str(path)!r} has no column "
+                        f"{error.column!r}: say where they are with --{name}.",
+                        column=error.column,
+                    ) from None
+            raise
+
+    def describe(self, path: Path) -> "Description":
+        from sporadic.reading import describe_file
+
+        return describe_file(path, **self._given())
+
+    def as_typed(self) -> str:
+        """The options that a model does not remember, as they would be typed again."""
+        words: list[str] = []
+        for name in ("static", "controls"):
+            if file := one_file(getattr(self, name)):
+                words += [f"--{name}", file]
+        for name in ("origin", "end"):
+            if getattr(self, name) is not None and not isinstance(number_or_text(getattr(self, name)), float):
+                words += [f"--{name}", getattr(self, name)]
+        if self.duplicates:
+            words += ["--duplicates", ",".join(self.duplicates)]
+        for name, usual in (("absent", "error"), ("invalid", "error"), ("encoding", "utf-8")):
+            if getattr(self, name) != usual:
+                words += [f"--{name}", getattr(self, name)]
+        return shlex.join(words)
+
+    def _given(self) -> dict[str, Any]:
+        """The arguments of `read`."""
+        columns = {name: getattr(self, name) or name for name in ("id", "time", "variable", "value")}
+        scale = number_or_text(self.time_scale)
+        return {
+            **columns,
+            "variables": separated(self.variables),
+            "static": one_file(self.static) or separated(self.static),
+            "controls": one_file(self.controls) or _kinds(separated(self.controls)),
+            "origin": "first" if self.origin is None else number_or_text(self.origin),
+            "end": number_or_text(self.end),
+            "time_scale": "auto" if scale is None else scale,
+            "duplicates": _rules(separated(self.duplicates)),
+            "absent": self.absent,
+            "invalid": self.invalid,
+            "encoding": self.encoding,
+        }
+
+    def _completed(self, forecaster: "Forecaster") -> "DataOptions":
+        """With the names that the model remembers, where none were given."""
+        template = forecaster.template_
+        assert template is not None
+        remembered: dict[str, Any] = {name: str(column) for name, column in template.columns.items()}
+        remembered["variables"] = list(template.variables)
+        if len(template.static.columns):
+            remembered["static"] = list(map(str, template.static.columns))
+        kinds = zip(template.controls.names, template.controls.kinds, strict=True)
+        if template.controls.names:
+            remembered["controls"] = [f"{name}={kind}" for name, kind in kinds]
+        if forecaster.origin_ is not None:
+            remembered["origin"] = template.axis.show(forecaster.origin_)
+        return replace(self, **{name: given for name, given in remembered.items() if getattr(self, name, 0) is None})
+
+
+def separated(given: list[str] | None) -> list[str] | None:
+    """Names separated by commas, or given one by one."""
+    return None if given is None else [name.strip() for part in given for name in part.split(",")]
+
+
+def number_or_text(given: str | None) -> Any:
+    """A time, duration or level as a user typed it."""
+    try:
+        return None if given is None else float(given)
+    except ValueError:
+        return given
+
+
+def one_file(given: list[str] | None) -> str | None:
+    """The file that was named, unless columns were."""
+    from sporadic.reading import is_file
+
+    return given[0] if given and len(given) == 1 and is_file(given[0]) else None
+
+
+def _kinds(given: list[str] | None) -> dict[str, str] | None:
+    """Controls by name, each with its kind."""
+    if given is None:
+        return None
+    return {name: kind or "hold" for name, _, kind in (one.partition("=") for one in given)}
+
+
+def _rules(given: list[str] | None) -> Any:
+    """One rule, or a rule per variable."""
+    if given is None:
+        return "error"
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    pairs = {name: rule for name, _, rule in (one.rpartition("=") for one in given)}
+    if "" in pairs:
+        got = ", ".join(given)
+        raise OptionError(f"--duplicates takes one rule, or a rule per variable, as in weight=mean; got {got}.")
+    return pairs
+
+
+DEFAULTS = DataOptions()
