@@ -1,10 +1,15 @@
-"""`sporadic demo`, small, as a user runs it."""
+"""`sporadic demo`, short, as a user runs it."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
+import pytest
+
+import sporadic as sp
+
+FILES = ["arrivals.png", "belief.png", "calibration.png", "forecasts.csv", "model", "report.html", "training.png"]
 
 
 def demo(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -12,25 +17,42 @@ def demo(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def test_the_demo_writes_forecasts_and_a_picture_and_never_overwrites(tmp_path):
-    done = demo("--series", "100", "--epochs", "1", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "nats behind the exact filter" in " ".join(done.stdout.split())
-    out = tmp_path / "sporadic-demo"
-    assert sorted(file.name for file in out.iterdir()) == ["belief.png", "forecasts.csv"]
-    assert (out / "belief.png").read_bytes().startswith(b"\x89PNG")
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    result = demo("--epochs", "1", folder=folder)
+    assert result.returncode == 0, result.stderr
+    return folder, result.stdout
+
+
+@pytest.mark.xdist_group("demo")
+def test_the_demo_scores_itself_beside_two_naive_forecasters(done):
+    folder, said = done
+    for name in ("gru-ode-bayes", "last-value", "mean"):
+        assert name in said
+    out = folder / "sporadic-demo"
+    assert sorted(file.name for file in out.iterdir()) == FILES
+    assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in FILES if name.endswith(".png"))
+    report = (out / "report.html").read_text()
+    assert "last-value" in report
     forecasts = pd.read_csv(out / "forecasts.csv")
-    assert set(forecasts["time"]) == {4.5, 5.0, 6.0}
+    assert set(forecasts["variable"]) == set(sp.datasets.pbc("continuous").variables)
     assert (forecasts["lo-95"] < forecasts["mean"]).all()
-    again = demo("--series", "100", "--epochs", "1", folder=tmp_path)
+    assert len(sp.load(out / "model").history) == 1
+
+
+@pytest.mark.xdist_group("demo")
+def test_the_demo_never_overwrites(done):
+    folder, _ = done
+    again = demo("--epochs", "1", folder=folder)
     assert again.returncode == 2
-    assert again.stderr.startswith("sporadic: The folder 'sporadic-demo' exists already: pass --force")
-    assert [path.name for path in tmp_path.iterdir()] == ["sporadic-demo"]
+    assert again.stderr.startswith("sporadic: The folder 'sporadic-demo' exists already: pass force (--force)")
+    assert [path.name for path in folder.iterdir()] == ["sporadic-demo"]
 
 
 def test_a_file_where_a_folder_should_be_is_one_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
-    done = demo("--out", "taken/demo", "--series", "100", "--epochs", "1", folder=tmp_path)
+    done = demo("--out", "taken/demo", "--epochs", "0", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("sporadic: ")
     assert "Traceback" not in done.stderr

@@ -96,3 +96,106 @@ def test_mistakes_are_told(dose_forecaster):
         dose_forecaster.forecast(sp.Panel.from_wide(table), horizon=1)
     with pytest.raises(OptionError, match="share of the 3 series"):
         sp.Forecaster().fit(panel, validation=0.0)
+
+
+# -- manners -----------------------------------------------------------------------------------------------------------
+
+SMALL = {"hidden_size": 6, "obs_size": 6, "prep_size": 4, "max_epochs": 1, "batch_size": 16}
+
+
+@pytest.fixture(scope="module")
+def visits():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": np.repeat(np.arange(20), 5), "time": np.tile(np.arange(5.0), 20)})
+    return table.assign(a=rng.normal(size=100), b=np.exp(rng.normal(size=100)))
+
+
+def test_scikit_learn_clones_it_and_parameters_are_only_stored():
+    from sklearn.base import clone
+
+    options = {"model": "last-value", "hidden_size": 7, "calendar": {"week": 7.0}, "seed": 3}
+    forecaster = sp.Forecaster(**options)
+    copy = clone(forecaster)
+    assert copy is not forecaster
+    assert copy.get_params() == forecaster.get_params() == sp.Forecaster().get_params() | options
+    assert sp.Forecaster(model="nonsense", learning_rate=-1).learning_rate == -1  # told at fit, not before
+    assert copy.set_params(seed=4) is copy
+    assert (copy.seed, forecaster.seed) == (4, 3)
+    with pytest.raises(OptionError, match="'hidden_size'"):
+        copy.set_params(hiden_size=3)
+
+
+def test_double_precision_is_an_option_and_leaves_jax_as_it_was(visits):
+    import jax
+    import jax.numpy as jnp
+
+    panel = sp.Panel.from_wide(visits)
+    for precision in ("float32", "float64"):
+        fitted = sp.Forecaster(**SMALL, precision=precision).fit(panel, validation=panel)
+        leaves = [leaf for leaf in jax.tree.leaves(fitted.network_) if hasattr(leaf, "dtype")]
+        assert {str(leaf.dtype) for leaf in leaves} == {precision}
+        forecast = fitted.forecast(panel, horizon=1.0)
+        assert forecast.raw.dtype == precision
+    assert jnp.zeros(1).dtype == np.float32
+    with pytest.raises(OptionError, match="'float32', 'float64'"):
+        sp.Forecaster(precision="half").fit(panel)
+
+
+def test_scores_by_variable_and_horizon(visits):
+    panel = sp.Panel.from_wide(visits)
+    fitted = sp.Forecaster("last-value").fit(panel, validation=panel)
+    whole = fitted.score(panel, cutoff=1.0, next_k=2)
+    table = fitted.score(panel, cutoff=1.0, next_k=2, by="variable")
+    assert table["variable"].tolist() == ["a", "b"]
+    last, later = visits[visits["time"] == 1.0].set_index("id"), visits[visits["time"].isin([2.0, 3.0])]
+    for name, row in zip("ab", table.to_dict("records"), strict=True):
+        error = later[name].to_numpy() - last[name][later["id"]].to_numpy()
+        assert row["mae"] == pytest.approx(np.abs(error).mean(), rel=1e-5)
+        assert row["rmse"] == pytest.approx(np.sqrt((error**2).mean()), rel=1e-5)
+        assert row["mse"] == pytest.approx((error**2).mean() / visits[name].var(ddof=0), rel=1e-5)
+    by_horizon = fitted.score(panel, cutoff=1.0, next_k=2, by="horizon")
+    assert by_horizon["horizon"].tolist() == [1, 2]
+    assert by_horizon["n"].sum() == whole.n == whole.pit_histogram(5).sum()
+
+
+def test_log_normal_variables_are_scored_as_densities_of_the_value_itself(visits):
+    """The nll in original units is that of SciPy's log-normal, and standardised units only rescale it."""
+    from scipy import stats
+
+    panel = sp.Panel.from_wide(visits[["id", "time", "b"]])
+    fitted = sp.Forecaster("mean", likelihood="auto").fit(panel, validation=panel)
+    assert fitted.scaling_.likelihoods == {"b": "log-normal"}
+    logs, targets = np.log(visits["b"]), visits["b"][visits["time"] == 2.0]
+    truth = stats.lognorm(logs.std(ddof=0), scale=np.exp(logs.mean()))
+    original = fitted.score(panel, cutoff=1.0, next_k=1, units="original")
+    assert original.nll == pytest.approx(-truth.logpdf(targets).mean(), rel=1e-5)
+    standardised = fitted.score(panel, cutoff=1.0, next_k=1)
+    assert standardised.nll == pytest.approx(original.nll - np.log(visits["b"].std(ddof=0)), rel=1e-5)
+    frame = fitted.forecast(panel, horizon=1.0, steps=1).to_frame()
+    np.testing.assert_allclose(frame["lo-95"], truth.ppf(0.025), rtol=1e-4)
+    broken = sp.Panel.from_wide(visits.assign(b=visits["b"] - visits["b"].min()))
+    with pytest.raises(OptionError, match="'b' cannot be log-normal: its smallest value is 0"):
+        sp.Forecaster(likelihood={"b": "log-normal"}).fit(broken)
+    with pytest.raises(ValueError, match="'b' is modelled as log-normal, so its values must be positive; it is 0"):
+        fitted.forecast(sp.Panel.from_wide(visits[["id", "time"]].assign(b=0.0)), horizon=1.0)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "log-normal"])
+def test_data_simulated_from_the_model_itself_are_covered_as_promised(visits, likelihood):
+    """Targets drawn from the forecasts: the PIT is uniform, and intervals hold what they say."""
+    from scipy import stats
+
+    rng = np.random.default_rng(1)
+    positive = visits.assign(a=np.exp(visits["a"]))
+    fitted = sp.Forecaster(**SMALL, likelihood=likelihood).fit(sp.Panel.from_wide(positive))
+    n = 1500
+    history = pd.DataFrame({"id": np.repeat(np.arange(n), 2), "time": np.tile([0.0, 1.0], n)})
+    history = history.assign(a=np.exp(rng.normal(size=2 * n)), b=np.exp(rng.normal(size=2 * n)))
+    forecast = fitted.forecast(sp.Panel.from_wide(history), times=[2.0])
+    drawn = forecast.sample(1, seed=2)[0]
+    future = pd.DataFrame({"id": np.arange(n), "time": 2.0, "a": drawn[:, 0], "b": drawn[:, 1]})
+    score = fitted.score(sp.Panel.from_wide(pd.concat([history, future])), cutoff=1.0, next_k=1)
+    assert stats.kstest(score.pit, "uniform").pvalue > 1e-3
+    for level, share in score.coverage.items():
+        assert share == pytest.approx(level / 100, abs=4 * np.sqrt(level / 100 * (1 - level / 100) / score.n))
+    assert stats.chisquare(score.pit_histogram()).pvalue > 1e-3

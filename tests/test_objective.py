@@ -44,7 +44,8 @@ def test_terms_are_sums_over_what_was_observed(beliefs, kl):
         divergence += kl_normal(*pair)
         count += 1
     found = Objective(kl=kl).terms(Gaussian(noise=noise), *beliefs)
-    np.testing.assert_allclose(list(found), [nll, divergence, count], rtol=1e-10)
+    squared = np.sum((value - prior[..., 0]) ** 2, where=mask)
+    np.testing.assert_allclose(list(found), [nll, divergence, nll, squared, count], rtol=1e-10)
     total = Objective(kl=kl, kl_weight=0.7).total(found)
     assert total == pytest.approx((nll + 0.7 * divergence) / count, rel=1e-10)
 
@@ -53,7 +54,8 @@ def test_terms_are_sums_over_what_was_observed(beliefs, kl):
 def test_the_total_is_per_observed_value(kl):
     """λ means the same on every data set: duplicating the series, or adding an empty one, changes nothing."""
     objective = Objective(kl=kl)
-    once = Terms(jnp.array([3.0, 5.0]), jnp.array([1.0, 2.0]), jnp.array([2.0, 4.0]))
+    unused = jnp.array([7.0, 7.0])
+    once = Terms(jnp.array([3.0, 5.0]), jnp.array([1.0, 2.0]), unused, unused, jnp.array([2.0, 4.0]))
     twice = Terms(*(jnp.concatenate([term, term]) for term in once))
     with_empty = Terms(*(jnp.append(term, 0.0) for term in once))
     assert (
@@ -65,7 +67,28 @@ def test_the_total_is_per_observed_value(kl):
 
 
 def test_a_batch_without_observations_has_no_loss():
-    assert Objective().total(Terms(jnp.zeros(2), jnp.zeros(2), jnp.zeros(2))) == 0
+    assert Objective().total(Terms(*(jnp.zeros(2) for _ in Terms._fields))) == 0
+
+
+def test_beta_nll_weighs_each_value_by_its_standard_deviation(beliefs):
+    """β = ½: variance^β is the standard deviation, and passes no gradient."""
+    prior, post, value, mask = beliefs
+
+    def by_hand(raw, frozen):
+        mean, variance = raw[..., 0], jnp.exp(raw[..., 1])
+        nll = (jnp.log(2 * jnp.pi * variance) + (value - mean) ** 2 / variance) / 2
+        return jnp.sum(jnp.exp(frozen[..., 1] / 2) * nll, where=mask)
+
+    objective = Objective(pre_jump="beta-nll")
+    found, slope = jax.value_and_grad(lambda raw: objective.terms(Gaussian(), raw, post, value, mask).pre_jump)(prior)
+    wanted, wanted_slope = jax.value_and_grad(lambda raw: by_hand(raw, prior))(prior)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-10, atol=1e-14)
+
+
+def test_mixed_is_the_squared_error_and_a_tenth_of_the_nll(beliefs):
+    terms = Objective(pre_jump="mixed").terms(Gaussian(), *beliefs)
+    np.testing.assert_allclose(terms.pre_jump, terms.squared_error + 0.1 * terms.nll, rtol=1e-12)
 
 
 def gradients(objective: Objective, prior, post, value, mask, term: str):
@@ -102,7 +125,12 @@ def test_what_stands_under_the_mask_does_not_count(beliefs):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [({"kl": "both"}, "'forward', 'reverse'"), ({"kl_weight": -1.0}, "must not be negative")]
+    ("options", "said"),
+    [
+        ({"kl": "both"}, "'forward', 'reverse'"),
+        ({"kl_weight": -1.0}, "must not be negative"),
+        ({"pre_jump": "mse"}, "'nll', 'beta-nll', 'mixed'"),
+    ],
 )
 def test_impossible_options_are_refused(options, said):
     with pytest.raises(OptionError, match=said):

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sporadic.errors import DivergedError
+from sporadic.errors import DivergedError, DivergedWarning, OptionError
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training import Schedule, train
+from sporadic.training import Schedule, loop, make_step, train
 
 
 def levels(n: int, seed: int) -> Panel:
@@ -71,8 +71,61 @@ def test_it_stops_when_nothing_improves(case):
     assert len(history) < 10
 
 
-def test_a_loss_that_is_no_number_is_told_with_its_epoch(case):
+def test_a_loss_that_is_no_number_at_once_is_an_error_with_its_epoch(case):
     model, table, _ = case
     broken = eqx.tree_at(lambda m: m.f_obs.out.bias, model, jax.numpy.full(2, np.nan))
-    with pytest.raises(DivergedError, match="nan in epoch 1"):
+    with pytest.raises(DivergedError, match=r"nan in epoch 1\. Try a smaller learning_rate than 0\.003"):
         train(broken, table, Objective(), Schedule(2, 20), seed=0)
+
+
+def test_a_loss_that_is_no_number_later_stops_the_run_and_keeps_the_best_weights(case, monkeypatch):
+    model, table, evaluation = case
+    steps = 0
+
+    def step_into_trouble(*made):
+        step = make_step(*made)
+
+        def troubled(*given):
+            nonlocal steps
+            steps += 1
+            model, state, terms = step(*given)
+            return model, state, terms._replace(pre_jump=terms.pre_jump * np.nan) if steps == 8 else terms
+
+        return troubled
+
+    monkeypatch.setattr(loop, "make_step", step_into_trouble)
+    with pytest.warns(DivergedWarning, match=r"nan in epoch 3\. Try a smaller .* The weights of epoch [12] are kept"):
+        kept, history = train(model, table, Objective(), Schedule(30, 20), seed=0, validation=evaluation)
+    assert [epoch.epoch for epoch in history] == [1, 2]
+    assert evaluation.score(kept).nll == min(epoch.validation_nll for epoch in history)
+
+
+def test_the_paper_s_optimiser_is_adam_with_l2_and_a_step():
+    schedule = Schedule(40, 20, 1e-3, 5e-4, optimiser="paper")
+    optimiser = schedule.make_optimiser(steps_per_epoch=2)
+    weights, slope = np.array([2.0]), np.array([0.5])
+    state, moment, square = optimiser.init(jax.numpy.asarray(weights)), 0.0, 0.0
+    for step in range(1, 45):
+        update, state = optimiser.update(jax.numpy.asarray(slope), state, jax.numpy.asarray(weights))
+        g = slope + 5e-4 * weights
+        moment, square = 0.9 * moment + 0.1 * g, 0.999 * square + 0.001 * g**2
+        rate = 1e-3 if step <= 40 else 1e-3 / 3  # 20 epochs of two steps
+        wanted = -rate * (moment / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        np.testing.assert_allclose(update, wanted, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}, {"optimiser": "sgd"}]
+)
+def test_impossible_schedules_are_refused(options):
+    with pytest.raises(OptionError):
+        Schedule(**options)
+
+
+@pytest.mark.parametrize("pre_jump", ["beta-nll", "mixed"])
+def test_the_other_objectives_learn_too(case, pre_jump):
+    model, table, evaluation = case
+    trained, _ = train(
+        model, table, Objective(pre_jump=pre_jump), Schedule(30, 20, 1e-2), seed=0, validation=evaluation
+    )
+    assert evaluation.score(trained).mse < 0.15
