@@ -7,7 +7,7 @@ STAMP := .venv/stamp
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := .venv
-.PHONY: .venv demo lint test format constraints clean
+.PHONY: .venv demo lint test docs format constraints clean
 
 .venv: $(STAMP)
 
@@ -39,6 +39,9 @@ test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+docs: $(STAMP)
+	$(BIN)/zensical build --strict
+
 format: $(STAMP)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -54,5 +57,5 @@ constraints:
 	rm -rf build/pins
 
 clean:
-	rm -rf build dist sporadic-demo .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist sporadic-demo .cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -177,6 +177,11 @@ class Forecaster:
         return self
 
     @property
+    def likelihoods_(self) -> dict[str, str]:
+        """How each variable is modelled, which tells what "auto" chose."""
+        return self._fitted()[1].likelihoods
+
+    @property
     def n_parameters_(self) -> int:
         """How many numbers were trained."""
         network, _ = self._fitted()

@@ -18,7 +18,7 @@ RIVALS = ("last-value", "mean")
 def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = False) -> int:
     """Forecasts patients of the Mayo Clinic whom the model never saw, and writes a report about it.
 
-    Trains GRU-ODE-Bayes on seven blood values of 312 patients with primary biliary cholangitis, seen at irregular
+    Trains GRU-ODE-Bayes on seven blood values of 312 patients with primary biliary cirrhosis, seen at irregular
     visits, and lays its forecasts of held-out patients beside two naive ones. Writes forecasts.csv, plots,
     the model, and report.html to open in a browser.
 
@@ -79,7 +79,7 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
         plot_history(ours.history).savefig(folder / "training.png", dpi=150)
         write_report(
             folder / "report.html",
-            title="Forecasts for patients with primary biliary cholangitis",
+            title="Forecasts for patients with primary biliary cirrhosis",
             summary=(
                 f"{MODEL} was trained on {len(train)} patients of the Mayo Clinic, with their visits as they came, and "
                 f"stopped by its forecasts for {len(validation)} others. Here it forecasts the next three visits of "
