@@ -300,7 +300,15 @@ class Stream:
         if reason := axis.clash(panel.axis):
             raise StreamError(f"The model's times are {axis.kind}; the first of this table {reason}.")
         if panel.axis != axis:
-            panel = replace(panel, axis=axis, times=axis.adopt(panel.times, panel.axis))
+            start, end = (axis.adopt(times, panel.axis) for times in (panel.controls.start, panel.controls.end))
+            bound = panel.given_origin
+            panel = replace(
+                panel,
+                axis=axis,
+                times=axis.adopt(panel.times, panel.axis),
+                controls=replace(panel.controls, start=start, end=end),
+                given_origin=bound and (axis.adopt(bound[0], panel.axis), bound[1]),
+            )
         if not len(panel.controls.names):
             panel = replace(panel, controls=self._none)
         if not len(panel.static.columns) and all(id in self._row for id in panel.index):

@@ -16,6 +16,7 @@ from sporadic import Panel, models
 from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.likelihoods import Gaussian
 from sporadic.models import AbstractFilter
+from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
 from tests.weights import drawn
@@ -128,7 +129,7 @@ class Case:
 
 @pytest.fixture(
     scope="module",
-    params=[(name, bits) for name in models.names() for bits in (32, 64)],
+    params=[(name, bits) for name in RECIPES for bits in (32, 64)],
     ids=lambda p: f"{p[0]}-{p[1]}",
 )
 def case(request) -> Iterator[Case]:

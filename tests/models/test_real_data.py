@@ -10,7 +10,8 @@ import pytest
 import sporadic as sp
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
-from sporadic.models import build, names
+from sporadic.models import build
+from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
 
@@ -27,7 +28,7 @@ def stations(data_file) -> sp.Panel:
     return sp.Panel.from_wide(table, id="ID", time="Time", variables=VARIABLES, time_scale=1)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", RECIPES)
 def test_weather_stations(name, stations):
     scaling = Scaling.fit(stations, calendar={"year": 49.02})
     options = {"flow_options": {"step": 1.0}} if name == "gru-discretized-bayes" else {}
