@@ -31,6 +31,17 @@ def x64() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def compiled_quickly() -> Iterator[None]:
+    """XLA optimises little, here and in processes started here: for tests that compile much and compute little."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+        before = jax.config.read("jax_disable_most_optimizations")
+        jax.config.update("jax_disable_most_optimizations", True)
+        yield
+        jax.config.update("jax_disable_most_optimizations", before)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder named by SPORADIC_DATA (default: ../shared/data, from the root); skips where it is absent."""

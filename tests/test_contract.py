@@ -4,6 +4,8 @@ import pytest
 
 from sporadic import models, testing
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
 
 def of_one_worker(name: str):
     """What a model compiles and trains is shared by its checks, so they belong to one process."""

@@ -21,6 +21,9 @@ from sporadic.plots import plot_arrivals, plot_belief, plot_calibration, plot_fo
 from sporadic.plots.canvas import drawable
 from sporadic.training import Epoch
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
+
 START = pd.Timestamp("2024-03-30")
 
 

@@ -355,9 +355,10 @@ def test_loss_and_forecast_by_hand(name, x64):
     terms, forecast = both(events, static, queries)
     events, static, queries = jax.tree.map(np.asarray, (events, static, queries))  # on the host nothing is compiled
     first = jax.tree.map(lambda leaf: leaf[0, : table.lengths[0]], events)
-    np.testing.assert_allclose([term[0] for term in terms], Slow(model, static[0]).loss(first), rtol=1e-10)
+    found = [term[0] for term in (terms.nll, terms.kl, terms.count)]
+    np.testing.assert_allclose(found, Slow(model, static[0]).loss(first), rtol=1e-10)
     assert terms.count.tolist() == [10, 0, 0]
-    assert [float(term[k]) for term in terms for k in (1, 2)] == [0] * 6  # no observations, and padding
+    assert [float(term[k]) for term in terms for k in (1, 2)] == [0] * 10  # no observations, and padding
     slow = Slow(model, static[1])
     wanted = slow.forecast(jax.tree.map(lambda leaf: leaf[1, 0], queries), slow.initial)
     np.testing.assert_allclose(forecast[1, 0], wanted, rtol=1e-12, atol=1e-12)

@@ -158,8 +158,8 @@ def test_a_score_does_not_depend_on_the_other_series() -> None:
 def test_horizons_are_forecast_straight_from_the_cutoff() -> None:
     panel = ou(50, seed=3)
     one, three = OUFilter().score(panel, next_k=1), OUFilter().score(panel, next_k=3)
-    assert sorted(three.by("horizon")) == [0, 1, 2]
-    np.testing.assert_allclose(three.by("horizon")[0].scalar_nll, one.scalar_nll, rtol=0, atol=1e-10)
+    assert sorted(three.by("horizon")) == [1, 2, 3]
+    np.testing.assert_allclose(three.by("horizon")[1].scalar_nll, one.scalar_nll, rtol=0, atol=1e-10)
 
 
 PAST = [(0, 1.0, "y1", 0.7), (0, 3.0, "y2", -1.2)]
