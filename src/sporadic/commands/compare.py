@@ -1,8 +1,5 @@
 """`sporadic compare data.csv`"""
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -57,35 +54,16 @@ def compare(
     share_out_over_cores()
     screen = console()
     screen.print(f"Read {panel!r}.")
-    with _compiled_once():
-        comparison = compare_models(
-            panel,
-            separated(models) or DEFAULT_MODELS,
-            folds=folds,
-            cutoff=number_or_text(cutoff),
-            next_k=next_k,
-            units=units,
-            **options.parameters(),
-        )
+    comparison = compare_models(
+        panel,
+        separated(models) or DEFAULT_MODELS,
+        folds=folds,
+        cutoff=number_or_text(cutoff),
+        next_k=next_k,
+        units=units,
+        **options.parameters(),
+    )
     if out is not None:
         write_table(comparison.to_frame(), out)
     screen.print(comparison)
     return 0
-
-
-@contextmanager
-def _compiled_once() -> Iterator[None]:
-    """What was compiled for one fold serves the others, most of whose arrays have the same shapes."""
-    import jax
-    from jax.experimental.compilation_cache import compilation_cache
-
-    if jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
-        yield
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        jax.config.update("jax_compilation_cache_dir", folder)
-        try:
-            yield
-        finally:
-            jax.config.update("jax_compilation_cache_dir", None)
-            compilation_cache.reset_cache()

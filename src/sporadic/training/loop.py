@@ -12,7 +12,7 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from sporadic.batching import batches, padded_lengths
+from sporadic.batching import batches, bucket, padded_lengths
 from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
@@ -91,8 +91,10 @@ def train(
     optimiser = schedule.make_optimiser(steps_per_epoch)
     step = make_step(optimiser, objective)
     n_devices = len(devices_for(batch_size))
-    # Each length is compiled by itself, which takes seconds: little data are sooner padded to one.
-    lengths = padded_lengths(table.lengths, most=3 if table.lengths.sum() > _LITTLE else 1)
+    # Each length is compiled by itself, which takes seconds: little data are sooner padded to one, which the next fold
+    # is likely to share.
+    little = table.lengths.sum() <= _LITTLE
+    lengths = np.array([bucket(int(table.lengths.max()))]) if little else padded_lengths(table.lengths)
     # Copies, since the step consumes its model.
     run = Run(_copy(model), optimiser.init(eqx.filter(model, eqx.is_inexact_array)), _copy(model))
     if checkpoint is not None:
