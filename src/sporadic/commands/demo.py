@@ -22,6 +22,11 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
     visits, and lays its forecasts of held-out patients beside two naive ones. Writes forecasts.csv, plots,
     the model, and report.html to open in a browser.
 
+    ```
+    sporadic demo
+    sporadic demo --out pbc --force
+    ```
+
     Args:
         out: The folder to write to.
         epochs: How long to train at the most.
