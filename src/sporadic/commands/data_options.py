@@ -157,14 +157,18 @@ def _kinds(given: list[str] | None) -> dict[str, str] | None:
 
 def _rules(given: list[str] | None) -> Any:
     """One rule, or a rule per variable."""
-    if given is None:
-        return "error"
+    return "error" if given is None else one_or_pairs("--duplicates", given, "rule", "weight=mean")
+
+
+def one_or_pairs(option: str, given: list[str], what: str, example: str) -> str | dict[str, str]:
+    """One word for all variables, or name=word for each; the name may itself have an equals sign."""
     if len(given) == 1 and "=" not in given[0]:
         return given[0]
-    pairs = {name: rule for name, _, rule in (one.rpartition("=") for one in given)}
+    pairs = {name: word for name, _, word in (one.rpartition("=") for one in given)}
     if "" in pairs:
-        got = ", ".join(given)
-        raise OptionError(f"--duplicates takes one rule, or a rule per variable, as in weight=mean; got {got}.")
+        raise OptionError(
+            f"{option} takes one {what}, or a {what} per variable, as in {example}; got {', '.join(given)}."
+        )
     return pairs
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from sporadic.commands.data_options import Names, number_or_text, separated
+from sporadic.commands.data_options import Names, number_or_text, one_or_pairs, separated
 from sporadic.errors import OptionError
 
 
@@ -60,14 +60,7 @@ class ModelOptions:
 
 def _likelihood(given: list[str] | None) -> Any:
     """One family, or a family per variable."""
-    names = separated(given) or ["gaussian"]
-    if len(names) == 1 and "=" not in names[0]:
-        return names[0]
-    pairs = {name: family for name, _, family in (each.rpartition("=") for each in names)}
-    if "" in pairs:
-        got = ", ".join(names)
-        raise OptionError(f"--likelihood takes one family, or a family per variable, as in bili=log-normal; got {got}.")
-    return pairs
+    return one_or_pairs("--likelihood", separated(given) or ["gaussian"], "family", "bili=log-normal")
 
 
 def _calendar(given: list[str] | None) -> Any:
