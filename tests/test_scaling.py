@@ -140,7 +140,7 @@ def test_a_named_period_needs_datetimes():
 def test_dimensions():
     table = dosed(control=["u", "u", "d"], kind=["hold", "hold", "bolus"], value=[3.0, -4.0, 6.0])
     scaling = Scaling.fit(Panel.from_wide(wide(**TWO), controls=table), calendar={"week": 7.0})
-    assert scaling.dimensions == Dimensions(2, 0, 1, 1, scaling.dimensions.frequencies, (0.0, 0.0))
+    assert scaling.dimensions == Dimensions(2, 0, 1, 1, scaling.dimensions.frequencies, (0.0, 0.0), scaling.span)
     assert scaling.dimensions.context == 1 + 4  # sine and cosine of two harmonics
 
 

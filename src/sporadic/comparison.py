@@ -21,6 +21,7 @@ from sporadic.folds import folds as draw_folds
 from sporadic.forecaster import Forecaster
 from sporadic.intake.frames import write_frame
 from sporadic.models import names
+from sporadic.oracle import AbstractOUFilter, OUFilter
 from sporadic.panel import Panel
 from sporadic.scores import LEVELS, Score
 
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 DEFAULT_MODELS = ("gru-ode-bayes", "last-value", "mean")
 UNITS = ("standardised", "original")
 
-Models = Sequence[str | Forecaster] | Mapping[str, str | Forecaster]
+ORACLE = "ou-oracle"  # the row of the exact filter, where the data are those of `sp.datasets.ou`
+
+Contender = Forecaster | AbstractOUFilter
+Models = Sequence[str | Contender] | Mapping[str, str | Contender]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +171,8 @@ def compare(
     **Arguments:**
 
     - `models`: names from `sp.models()` and forecasters, or a dict of them by label. A forecaster is copied, never
-        fitted in place.
+        fitted in place. "ou-oracle" is the exact filter of `sp.datasets.ou` data, in its random-r setting; for another
+        one give `sp.oracle.OUFilter(setting)` itself.
     - `folds`: how many, or a list of them.
     - `cutoff`, `next_k`, `units`: what is forecast and how it is scored, as in `Forecaster.score`.
     - `seed`: of the folds, and of the models given by name.
@@ -175,7 +180,7 @@ def compare(
     - `options`: parameters of `Forecaster`, for the models given by name.
     """
     one_of("units", units, UNITS)
-    contenders = _contenders(models, {**options, "seed": seed})
+    contenders = _contenders(models, {**options, "seed": seed}, units)
     chosen = draw_folds(panel, folds, seed) if isinstance(folds, int) else check_folds(folds)
     parts = [fold.split(panel) for fold in chosen]
     for number, (_, validation, test) in enumerate(parts):
@@ -187,38 +192,49 @@ def compare(
             for label, contender in contenders.items():
                 show(label, number)
                 start = time.perf_counter()
-                fitted = Forecaster(**contender.get_params()).fit(
-                    train, validation=validation, cutoff=cutoff, next_k=next_k, progress=False
-                )
-                score = fitted.score(test, cutoff=cutoff, next_k=next_k, units=units)
-                result = Result(label, number, score, fitted.n_parameters_, time.perf_counter() - start)
+                if isinstance(contender, Forecaster):
+                    fitted = Forecaster(**contender.get_params()).fit(
+                        train, validation=validation, cutoff=cutoff, next_k=next_k, progress=False
+                    )
+                    score = fitted.score(test, cutoff=cutoff, next_k=next_k, units=units)
+                    size = fitted.n_parameters_
+                else:
+                    cut = three_quarters(test) if cutoff is None else cutoff
+                    score, size = contender.score(test, cutoff=cut, next_k=next_k), 0
+                result = Result(label, number, score, size, time.perf_counter() - start)
                 results.append(result)
                 on_result(result)
     sizes = tuple(len(test) for _, _, test in parts)
     return Comparison(tuple(results), cutoff, next_k, units, sizes, panel.backend)
 
 
-def _contenders(models: Models, options: Mapping[str, Any]) -> dict[str, Forecaster]:
-    """A forecaster per label; whatever cannot be built is found here, before anything is trained."""
+def _contenders(models: Models, options: Mapping[str, Any], units: str) -> dict[str, Contender]:
+    """A contender per label; whatever cannot be built or scored is found here, before anything is trained."""
     for name in options:
         one_of("A parameter", name, tuple(Forecaster().get_params()))
-    if isinstance(models, (str, Forecaster)):
+    if isinstance(models, (str, Forecaster, AbstractOUFilter)):
         models = [models]
-    if isinstance(models, Mapping):
-        labelled = list(models.items())
-    else:
-        labelled = [(each if isinstance(each, str) else getattr(each, "model", None), each) for each in models]
-    contenders: dict[str, Forecaster] = {}
+    labelled = list(models.items()) if isinstance(models, Mapping) else [(_label(each), each) for each in models]
+    contenders: dict[str, Contender] = {}
     for label, each in labelled:
         if label in contenders:
             raise OptionError(f"Two models are called {label!r}: give a dict of them, by labels of your own.")
-        if isinstance(each, Forecaster):
+        each = OUFilter() if each == ORACLE else each
+        if isinstance(each, AbstractOUFilter) and units != "original":
+            raise OptionError(f'{ORACLE} speaks of the data as they are: compare with units="original".')
+        if isinstance(each, (Forecaster, AbstractOUFilter)):
             contenders[str(label)] = each
         else:
-            contenders[str(label)] = Forecaster(one_of("A model", each, names()), **options)
+            contenders[str(label)] = Forecaster(one_of("A model", each, (*names(), ORACLE)), **options)
     if not contenders:
         raise OptionError("There is no model to compare.")
     return contenders
+
+
+def _label(contender: Any) -> Any:
+    if isinstance(contender, AbstractOUFilter):
+        return ORACLE
+    return getattr(contender, "model", contender)
 
 
 def _check_scorable(part: Panel, what: str, cutoff: Any, next_k: int) -> None:

@@ -166,7 +166,6 @@ class Forecaster:
                         objective,
                         schedule,
                         seed=self.seed,
-                        dropout=self.dropout > 0,
                         validation=evaluation,
                         checkpoint=place,
                         on_epoch=tell,

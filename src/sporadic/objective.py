@@ -20,13 +20,18 @@ _NLL_SHARE = 0.1
 
 
 class Terms(NamedTuple):
-    """Sums over observed values, and their number; batches add up. Only `pre_jump` and `kl` are minimised."""
+    """Sums over observed values, and their number; batches add up. Only `loss` is minimised, the others are told."""
 
-    pre_jump: Float[Array, " *n"]
+    loss: Float[Array, " *n"]
     kl: Float[Array, " *n"]
     nll: Float[Array, " *n"]
     squared_error: Float[Array, " *n"]
     count: Float[Array, " *n"]  # pyright: ignore[reportIncompatibleMethodOverride] (of tuple, which nobody calls)
+
+    @property
+    def loss_per_value(self) -> Float[Array, ""]:
+        """The loss of a batch, from the terms of its series."""
+        return jnp.sum(self.loss) / jnp.maximum(jnp.sum(self.count), 1)
 
 
 class Objective(eqx.Module):
@@ -37,11 +42,14 @@ class Objective(eqx.Module):
 
     `pre_jump` is "nll", the paper's; "beta-nll", in which each value counts by the square root of its predicted
     variance; or "mixed", the squared error plus a tenth of the NLL.
+
+    A variational model instead pays the share `latent` of its KL to the prior: training lets it grow to 1.
     """
 
     kl_weight: float = eqx.field(static=True, default=0.01)
     kl: str = eqx.field(static=True, default="forward")
     pre_jump: str = eqx.field(static=True, default="nll")
+    latent: Float[Array, ""] | float = 1.0
 
     def __check_init__(self) -> None:
         one_of("kl", self.kl, ("forward", "reverse"))
@@ -62,22 +70,26 @@ class Objective(eqx.Module):
             kl = family.kl(jax.lax.stop_gradient(family.bayes(prior, value)), post)
         else:
             kl = family.reverse_kl(post, value)
+        kl = jnp.sum(kl, where=mask)
+        terms = self.pre_jump_terms(family, prior, value, mask)
+        return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
+
+    def pre_jump_terms(
+        self,
+        family: AbstractFamily,
+        prior: Float[Array, "*n raw"],
+        value: Float[Array, " *n"],
+        mask: Bool[Array, " *n"],
+    ) -> Terms:
+        """The loss of beliefs alone, for models that know of no update; they have no KL."""
         belief = family.distribution(prior)
         nll = family.nll(prior, value)
         squared_error = (value - belief.mean) ** 2
         if self.pre_jump == "mixed":
-            pre_jump = squared_error + _NLL_SHARE * nll
+            loss = squared_error + _NLL_SHARE * nll
         elif self.pre_jump == "beta-nll":
-            pre_jump = jax.lax.stop_gradient(belief.variance) ** _BETA * nll
+            loss = jax.lax.stop_gradient(belief.variance) ** _BETA * nll
         else:
-            pre_jump = nll
-        pre_jump, kl, nll, squared_error = (jnp.sum(each, where=mask) for each in (pre_jump, kl, nll, squared_error))
-        return Terms(pre_jump, kl, nll, squared_error, jnp.sum(mask, dtype=value.dtype))
-
-    def weighted(self, terms: Terms) -> Float[Array, ""]:
-        """Both losses in one number, still summed over observed values."""
-        return jnp.sum(terms.pre_jump) + self.kl_weight * jnp.sum(terms.kl)
-
-    def total(self, terms: Terms) -> Float[Array, ""]:
-        """The loss of a batch, from the terms of its series."""
-        return self.weighted(terms) / jnp.maximum(jnp.sum(terms.count), 1)
+            loss = nll
+        loss, nll, squared_error = (jnp.sum(each, where=mask) for each in (loss, nll, squared_error))
+        return Terms(loss, jnp.zeros_like(loss), nll, squared_error, jnp.sum(mask, dtype=value.dtype))

@@ -38,7 +38,7 @@ from sporadic.training.run import Epoch
 if TYPE_CHECKING:
     from sporadic.forecaster import Forecaster
 
-FORMAT = 1
+FORMAT = 2
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _MOST_HEADER = 16 * 2**20  # bytes of a safetensors file that are not weights
 
@@ -72,6 +72,7 @@ def save_forecaster(forecaster: "Forecaster", folder: Path, *, force: bool) -> N
                 "timezone": template.axis.timezone,
                 "integer": template.axis.integer,
                 "model_unit": scaling.time_unit,
+                "span": scaling.span,
                 "periods": list(scaling.periods),
                 "origin": forecaster.origin_,
                 "scale": template.time_scale,
@@ -122,6 +123,7 @@ def _restore(folder: Path, config: Mapping[str, Any], parameters: dict[str, Any]
         scale=_numbers(variables, "scale"),
         spread=_numbers(variables, "spread"),
         time_unit=float(time["model_unit"]),
+        span=float(time["span"]),
         levels=tuple(str(each["name"]) for each in levels),
         level_size=_numbers(levels, "size"),
         boluses=tuple(str(each["name"]) for each in boluses),

@@ -28,6 +28,7 @@ class Dimensions:
     boluses: int = 0
     frequencies: tuple[float, ...] = ()  # of the calendar, in radians per model time unit
     log_scale: tuple[float, ...] = ()  # per variable: what one model unit is of its logarithm, 0 if it has none
+    span: float = 10.0  # how long a series is, in model time
 
     @property
     def harmonics(self) -> int:
@@ -82,6 +83,7 @@ class Scaling:
     scale: np.ndarray
     spread: np.ndarray  # standard deviation of each variable itself: the unit of standardised scores
     time_unit: float  # native time in one model time unit
+    span: float  # how long a series is, in model time: the median
     levels: tuple[str, ...]
     level_size: np.ndarray
     boluses: tuple[str, ...]
@@ -101,7 +103,8 @@ class Scaling:
             location=np.array([p[0] for p in pairs]),
             scale=np.array([p[1] for p in pairs]),
             spread=np.array([_location_and_scale(v)[1] for v in values]),
-            time_unit=_time_unit(panel),
+            time_unit=(unit := _time_unit(panel)),
+            span=_span(panel) / unit,
             levels=panel.controls.levels,
             level_size=_size(changes.level),
             boluses=panel.controls.boluses,
@@ -119,6 +122,7 @@ class Scaling:
             boluses=len(self.boluses),
             frequencies=tuple(2 * np.pi * self.time_unit / p for p in self.periods),
             log_scale=tuple(np.where(self.log, self.scale, 0.0).tolist()),
+            span=self.span,
         )
 
     @property
@@ -227,6 +231,13 @@ def _time_unit(panel: Panel) -> float:
         return float(panel.time_scale)
     gaps = np.diff(panel.times)[np.diff(panel.series_of_point) == 0]
     return float(np.median(gaps)) if len(gaps) else 1.0
+
+
+def _span(panel: Panel) -> float:
+    """From origin to end of a series, in native time; of no use, and then one unit, where all have no length."""
+    (origin, known), (end, ended) = panel.origin, panel.end
+    lengths = (end - origin)[known & ended].astype(float)
+    return float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else _time_unit(panel)
 
 
 def _periods(calendar: Calendar, panel: Panel) -> tuple[float, ...]:

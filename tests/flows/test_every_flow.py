@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.errors import OptionError
 from sporadic.flows import AbstractFlow, DiffEq, Exponential, make_flow
-from sporadic.flows.diffeq import _evaluations
+from sporadic.flows.diffeq import evaluations
 from tests.material import calendar_input, compiled_fast, constant_input, solve_all, with_weights_of_scale
 
 HIDDEN, BATCH, STEP = 4, 8, 0.1
@@ -194,7 +194,7 @@ def test_evaluations_are_counted(make: Make, steps: int | None) -> None:
 
 
 def test_what_an_implicit_solver_iterates_is_not_counted() -> None:
-    assert [int(_evaluations(diffrax.Kvaerno3(), jnp.asarray(steps))) for steps in range(3)] == [0, -1, -1]
+    assert [int(evaluations(diffrax.Kvaerno3(), jnp.asarray(steps))) for steps in range(3)] == [0, -1, -1]
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

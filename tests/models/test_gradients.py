@@ -125,7 +125,7 @@ def loss(point: Point, events: Events, objective: Objective) -> jax.Array:
     inputs = (point.held, point.control, point.pulse)
     events = eqx.tree_at(lambda e: (e.span.held, e.control, e.span.pulse), events, inputs)
     each = eqx.filter_vmap(lambda e, s, o: point.model.loss(e, s, o, key=None), in_axes=(0, 0, eqx.if_array(0)))
-    return objective.total(each(events, point.static, objective))
+    return each(events, point.static, objective).loss_per_value
 
 
 loss_and_gradient = compiled_fast(eqx.filter_value_and_grad(loss))
@@ -186,8 +186,9 @@ class Frozen(Objective):
     target: Any = None
 
     def terms(self, family, prior, post, value, mask) -> Terms:
-        terms = super().terms(family, prior, post, value, mask)
-        return terms._replace(kl=jnp.sum(family.kl(self.target, post), where=mask))
+        terms = self.pre_jump_terms(family, prior, value, mask)
+        kl = jnp.sum(family.kl(self.target, post), where=mask)
+        return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
 
 
 @compiled_fast

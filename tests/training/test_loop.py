@@ -56,7 +56,7 @@ def test_it_learns_the_level_of_each_series(case):
 def test_the_given_model_is_left_alone_and_a_seed_repeats_everything(case):
     model, table, _ = case
     start = weights(model)
-    runs = [train(model, table, Objective(), Schedule(2, 20), seed=seed, dropout=True)[0] for seed in (3, 3, 4)]
+    runs = [train(model, table, Objective(), Schedule(2, 20), seed=seed)[0] for seed in (3, 3, 4)]
     for a, b in zip(start, weights(model), strict=True):
         np.testing.assert_array_equal(a, b)
     first, again, other = map(weights, runs)
@@ -89,7 +89,7 @@ def test_a_loss_that_is_no_number_later_stops_the_run_and_keeps_the_best_weights
             nonlocal steps
             steps += 1
             model, state, terms = step(*given)
-            return model, state, terms._replace(pre_jump=terms.pre_jump * np.nan) if steps == 8 else terms
+            return model, state, terms._replace(loss=terms.loss * np.nan) if steps == 8 else terms
 
         return troubled
 

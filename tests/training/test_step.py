@@ -28,7 +28,7 @@ for flow, options in (("exponential", {}), ("tsit5", {"max_steps": 64})):
     devices = devices_for(8)
     shares = [table.batch(part, length=32) for part in np.split(np.arange(8), len(devices))]
     state = optimiser.init(eqx.filter(model, eqx.is_inexact_array))
-    model, _, terms = make_step(optimiser, Objective())(shares, None, model, state)
+    model, _, terms = make_step(optimiser)(shares, jr.key(0), Objective(), model, state)
     weights = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
     print(len(devices), float(terms.nll), *(float(abs(w).sum()) for w in weights))
 """

@@ -8,24 +8,21 @@ def models() -> int:
     sporadic models
     ```
     """
-    import equinox as eqx
-    import jax
-    import jax.random as jr
     from rich.table import Table
 
     from sporadic.commands.output import console
     from sporadic.models import build, names
     from sporadic.models.gru_ode_bayes import RECIPES
+    from sporadic.models.sizing import n_parameters
     from sporadic.scaling import Dimensions
 
     table = Table(title="Models (parameters: 5 variables, hidden size 50)")
     for column in ("model", "dynamics", "flow", "update", "parameters"):
         table.add_column(column, justify="right" if column == "parameters" else "left", no_wrap=True)
     for name in names():
-        network = eqx.filter_eval_shape(lambda key, name=name: build(name, Dimensions(variables=5), key=key), jr.key(0))
-        weights = [leaf for leaf in jax.tree.leaves(network) if isinstance(leaf, jax.ShapeDtypeStruct)]
+        size = n_parameters(lambda key, name=name: build(name, Dimensions(variables=5), key=key))
         recipe = RECIPES.get(name)
         parts = (recipe.dynamics, recipe.flow, recipe.update) if recipe else ("-", "-", "-")
-        table.add_row(name, *parts, f"{sum(weight.size for weight in weights):,}")
+        table.add_row(name, *parts, f"{size:,}")
     console().print(table)
     return 0

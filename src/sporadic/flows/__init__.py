@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import diffrax
+
 from sporadic.dynamics.base import AbstractDynamics
 from sporadic.errors import one_of
 from sporadic.flows.base import AbstractFlow as AbstractFlow
@@ -12,6 +14,7 @@ from sporadic.flows.diffeq import SOLVERS
 from sporadic.flows.diffeq import DiffEq as DiffEq
 from sporadic.flows.discrete import Discrete as Discrete
 from sporadic.flows.exponential import Exponential as Exponential
+from sporadic.flows.stepped import Stepped as Stepped
 
 FLOWS = ("exponential", "discrete", *SOLVERS)
 
@@ -26,3 +29,12 @@ def make_flow(name: str, dynamics: AbstractDynamics, **options: Any) -> Abstract
     if name in ("euler", "midpoint"):
         options = {"step": 0.05, **options}
     return DiffEq(dynamics, name, **options)
+
+
+def chosen_flow(given: Any, dynamics: AbstractDynamics, options: dict[str, Any]) -> AbstractFlow:
+    """A flow by name, as a solver of Diffrax, as a class of flows, or as it is."""
+    if isinstance(given, AbstractFlow):
+        return given
+    if isinstance(given, diffrax.AbstractSolver):
+        return DiffEq(dynamics, given, **options)
+    return make_flow(given, dynamics, **options) if isinstance(given, str) else given(dynamics, **options)

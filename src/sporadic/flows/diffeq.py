@@ -87,12 +87,12 @@ class DiffEq(AbstractFlow):
         moved = gap > 0
         length = jnp.where(moved, length, self.step or 0.01)  # no gap at all: one short step, which is then not used
         solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(_field), self.solver, 0.0, length, first, h, (self.dynamics, x),
+            diffrax.ODETerm(vector_field), self.solver, 0.0, length, first, h, (self.dynamics, x),
             stepsize_controller=controller, max_steps=self.max_steps, adjoint=self.adjoint,
         )  # fmt: skip
         assert solution.ys is not None
         steps = jnp.where(moved, jnp.asarray(solution.stats["num_steps"]), 0)
-        return jnp.where(moved, solution.ys[-1], h), Cost(steps, _evaluations(self.solver, steps))
+        return jnp.where(moved, solution.ys[-1], h), Cost(steps, evaluations(self.solver, steps))
 
 
 class FullSteps(diffrax.AbstractStepSizeController):
@@ -118,14 +118,14 @@ class FullSteps(diffrax.AbstractStepSizeController):
         return True, t1, start + step * (taken + 1), False, state, diffrax.RESULTS.successful
 
 
-def _field(
+def vector_field(
     s: Any, h: Float[Array, " hidden"], field_and_input: tuple[AbstractDynamics, Input]
 ) -> Float[Array, " hidden"]:
     dynamics, x = field_and_input
     return dynamics(h, x(s))
 
 
-def _evaluations(solver: diffrax.AbstractSolver, steps: Int[Array, ""]) -> Int[Array, ""]:
+def evaluations(solver: diffrax.AbstractSolver, steps: Int[Array, ""]) -> Int[Array, ""]:
     """Evaluations of the field in so many steps; a first-same-as-last solver reuses its last stage."""
     if isinstance(solver, diffrax.AbstractImplicitSolver):
         return jnp.where(steps > 0, -1, 0)  # Diffrax does not count the iterations of the root finder

@@ -4,7 +4,6 @@ A family is written for arrays of any shape whose last axis holds the raw parame
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,17 +11,19 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-if TYPE_CHECKING:  # what type checkers make of an abstract class variable
-    from typing import ClassVar as AbstractClassVar
-else:
-    from equinox import AbstractClassVar
-
 
 class AbstractFamily(eqx.Module):
     """A family of predictive distributions for one observed number."""
 
-    n_raw: AbstractClassVar[int]  # raw parameters that the observation model emits
-    n_features: AbstractClassVar[int]  # numbers that f_prep sees of an observation
+    @property
+    @abstractmethod
+    def n_raw(self) -> int:
+        """Raw parameters that the observation model emits."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Numbers that f_prep sees of an observation."""
 
     @abstractmethod
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:

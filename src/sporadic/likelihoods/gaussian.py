@@ -1,7 +1,6 @@
 """The Gaussian family: mean and log-variance, with a noise variance for what is observed."""
 
 import math
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -17,13 +16,19 @@ from sporadic.likelihoods.base import AbstractFamily
 class Gaussian(AbstractFamily):
     """Raw parameters are (mean, log-variance) in standardised units; `noise` is σ_obs in the same units."""
 
-    n_raw: ClassVar[int] = 2
-    n_features: ClassVar[int] = 4
     noise: float = eqx.field(static=True, default=0.01)
 
     def __check_init__(self) -> None:
         if not self.noise > 0:
             raise OptionError(f"The observation noise must be positive; got {self.noise}.")
+
+    @property
+    def n_raw(self) -> int:
+        return 2
+
+    @property
+    def n_features(self) -> int:
+        return 4
 
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Normal:
         mean, log_variance = raw[..., 0], raw[..., 1]

@@ -31,7 +31,7 @@ class AbstractModel(eqx.Module):
     def loss(
         self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
     ) -> Terms:
-        """The training loss of one series; `key` switches dropout on."""
+        """The training loss of one series; `key` is for all that is random about it, and without one dropout is off."""
 
     @abstractmethod
     def forecast(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import diffrax
@@ -12,12 +13,13 @@ import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
-from sporadic.errors import OptionError, one_of
+from sporadic.errors import one_of
 from sporadic.events import Events, Layout, Span
-from sporadic.flows import AbstractFlow, Calendar, DiffEq, Input, make_flow
+from sporadic.flows import AbstractFlow, Calendar, Input, chosen_flow
 from sporadic.initialisation import linear
 from sporadic.likelihoods import AbstractFamily, Gaussian
 from sporadic.models.base import AbstractFilter
+from sporadic.models.sizing import check_sizes, n_parameters
 from sporadic.scaling import Dimensions
 from sporadic.updates import UPDATES, AbstractUpdate
 
@@ -148,11 +150,7 @@ class Recipe:
         A class of dynamics is called with (hidden_size, input_size, key=), of a flow with (dynamics, **flow_options),
         of an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
         """
-        for name, size in {"hidden_size": hidden_size, "obs_size": obs_size, "prep_size": prep_size}.items():
-            if size < 1:
-                raise OptionError(f"{name} must be at least 1; got {size}.")
-        if not 0 <= dropout < 1:
-            raise OptionError(f"dropout must lie in [0, 1); got {dropout}.")
+        check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
         family = Gaussian() if family is None else family
         keys = jr.split(key, 5)
         field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
@@ -162,7 +160,7 @@ class Recipe:
             family=family,
             calendar=Calendar.of(dimensions),
             h0=Initial(dimensions.static, hidden_size, key=keys[1]),
-            ode=_flow(flow or self.flow, field, flow_options or {}),
+            ode=chosen_flow(flow or self.flow, field, flow_options or {}),
             f_obs=ObservationModel(hidden_size, obs_size, shape, context_size=context, dropout=dropout, key=keys[2]),
             bayes=_update(
                 update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
@@ -176,14 +174,6 @@ def _dynamics(given: Any, hidden_size: int, input_size: int, key: PRNGKeyArray) 
         return given
     make = DYNAMICS[one_of("dynamics", given, tuple(DYNAMICS))] if isinstance(given, str) else given
     return make(hidden_size, input_size, key=key)
-
-
-def _flow(given: Any, dynamics: AbstractDynamics, options: dict[str, Any]) -> AbstractFlow:
-    if isinstance(given, AbstractFlow):
-        return given
-    if isinstance(given, diffrax.AbstractSolver):
-        return DiffEq(dynamics, given, **options)
-    return make_flow(given, dynamics, **options) if isinstance(given, str) else given(dynamics, **options)
 
 
 def _update(given: Any, sizes: tuple[AbstractFamily, int, int], options: dict[str, Any]) -> AbstractUpdate:
@@ -201,3 +191,9 @@ RECIPES = {
     "gru-ode-bayes-mlp": Recipe(update="mlp"),
     "gru-discretized-bayes": Recipe(flow="discrete"),
 }
+
+
+def flagship_size(dimensions: Dimensions, *, hidden_size: int, obs_size: int, prep_size: int) -> int:
+    """How many parameters gru-ode-bayes has on data of these dimensions: what its rivals are given."""
+    build = partial(Recipe().build, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
+    return n_parameters(lambda key: build(dimensions, key=key))

@@ -8,6 +8,6 @@ dimension. Measured against a much finer `quadrature`, the nll of a single scala
 data set to 1e-8.
 """
 
-from sporadic.oracle.filters import MomentMatchedOUFilter, OUFilter
+from sporadic.oracle.filters import AbstractOUFilter, MomentMatchedOUFilter, OUFilter
 
-__all__ = ["MomentMatchedOUFilter", "OUFilter"]
+__all__ = ["AbstractOUFilter", "MomentMatchedOUFilter", "OUFilter"]

@@ -1,14 +1,14 @@
 """Filters of the OU data sets that know the law of the process but not what each series drew from it."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from sporadic.datasets.ou import OUProcess
-from sporadic.errors import OptionError, QueryError
+from sporadic.datasets.ou import VARIABLES, OUProcess
+from sporadic.errors import OptionError, QueryError, VariableError, listed
 from sporadic.oracle.belief import Belief, Hypotheses
 from sporadic.oracle.box import cut_gaussian_along
 from sporadic.oracle.quadrature import even_panels, gauss_legendre
@@ -79,7 +79,7 @@ class AbstractOUFilter(ABC):
             stds=np.sqrt(variance[..., None] + integral.variances).reshape(rows),
         )
 
-    def score(self, panel: Panel, cutoff: float = 4.0, next_k: int = 1) -> Score:
+    def score(self, panel: Panel, cutoff: Any = 4.0, next_k: int = 1) -> Score:
         """Score the marginal predictive of each target scalar under the forecasting protocol."""
         history, target = _split(panel, cutoff, next_k)
         parts = [_score_columns(self.predict(history[chunk], target[chunk]), chunk.start) for chunk in _chunks(history)]
@@ -159,7 +159,12 @@ class MomentMatchedOUFilter(AbstractOUFilter):
         return Integral(log_value, np.ones_like(means), means, variances)
 
 
-def _split(panel: Panel, cutoff: float, next_k: int) -> tuple[Panel, Panel]:
+def _split(panel: Panel, cutoff: Any, next_k: int) -> tuple[Panel, Panel]:
+    if panel.variables != VARIABLES:
+        raise VariableError(
+            f"The OU filter knows the law of sp.datasets.ou alone, whose variables are {' and '.join(VARIABLES)}; this "
+            f"panel has {listed(panel.variables)}."
+        )
     history, target = panel.split(cutoff, next_k)
     if len(history) == 0:
         raise OptionError(f"No series has a time point on each side of the cutoff {cutoff}; nothing can be scored.")

@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import equinox as eqx
 import jax
@@ -42,6 +42,7 @@ class Schedule:
     clip: float = 1.0
     warmup: float = 0.05  # share of all steps
     patience: int = 10  # epochs without a better validation score
+    annealing: float = 0.5  # share of all epochs in which the KL of a variational model grows to its full weight
 
     def __post_init__(self) -> None:
         one_of("optimiser", self.optimiser, OPTIMISERS)
@@ -76,20 +77,19 @@ def train(
     schedule: Schedule,
     *,
     seed: int,
-    dropout: bool = False,
     validation: Evaluation | None = None,
     checkpoint: Checkpoint | None = None,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
 ) -> tuple[AbstractModel, list[Epoch]]:
     """The model at its best validation epoch (or, without validation, its last), and the history.
 
-    Which series meet in a batch, and the dropout masks, depend on `seed` and the epoch alone, so a run that goes on
-    from a checkpoint takes the same steps as one that was never interrupted.
+    Which series meet in a batch, and what is drawn at random, depend on `seed` and the epoch alone, so a run that goes
+    on from a checkpoint takes the same steps as one that was never interrupted.
     """
     batch_size = min(schedule.batch_size, len(table))
     steps_per_epoch = math.ceil(len(table) / batch_size)
     optimiser = schedule.make_optimiser(steps_per_epoch)
-    step = make_step(optimiser, objective)
+    step = make_step(optimiser)
     n_devices = len(devices_for(batch_size))
     # Each length is compiled by itself, which takes seconds: little data are sooner padded to one, which the next fold
     # is likely to share.
@@ -106,16 +106,18 @@ def train(
         start = time.perf_counter()
         keys = jr.split(jr.fold_in(jr.key(seed), number), steps_per_epoch)
         rng = np.random.default_rng([seed, number])
+        latent = jax.numpy.asarray(min(1.0, number / (schedule.annealing * schedule.max_epochs)))
+        objective = replace(objective, latent=latent)
         model, state, sums = run.model, run.optimiser, np.zeros(len(Terms._fields))
         for group, key in zip(batches(table.lengths, batch_size, rng=rng), keys, strict=True):
             longest = table.lengths[group[group >= 0]].max()
             length = int(lengths[np.searchsorted(lengths, longest)])
             shares = [table.batch(share, length=length) for share in np.split(group, n_devices)]
-            model, state, terms = step(shares, key if dropout else None, model, state)
+            model, state, terms = step(shares, key, objective, model, state)
             sums += np.asarray(terms)
         mean = Terms(*(sums / max(sums[-1], 1)))
-        if not math.isfinite(mean.pre_jump + mean.kl):
-            _tell_of_divergence(float(mean.pre_jump), number, run, schedule)
+        if not math.isfinite(mean.loss):
+            _tell_of_divergence(float(mean.loss), number, run, schedule)
             break
         current = _copy(model)
         score = validation.score(current) if validation is not None else None

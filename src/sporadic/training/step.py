@@ -18,7 +18,7 @@ from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 
 Batch = tuple[Events, Float[Array, "batch static"]]
-Step = Callable[[Sequence[Batch], PRNGKeyArray | None, Any, Any], tuple[Any, Any, Terms]]
+Step = Callable[[Sequence[Batch], PRNGKeyArray, Objective, Any, Any], tuple[Any, Any, Terms]]
 
 
 def use_all_cores() -> None:
@@ -42,24 +42,24 @@ def devices_for(batch_size: int) -> list[Any]:
 
 @eqx.filter_jit
 def _gradient(
-    batch: Batch, key: PRNGKeyArray | None, model: AbstractModel, objective: Objective
+    batch: Batch, key: PRNGKeyArray, objective: Objective, model: AbstractModel
 ) -> tuple[AbstractModel, Terms]:
     """Summed over the batch. Outside of `make_step`, so that what is compiled serves the next fit as well."""
     events, static = batch
 
     def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
-        keys = None if key is None else jr.split(key, len(static))
+        keys = jr.split(key, len(static))
         terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
         terms = jax.tree.map(jnp.sum, terms)
-        return objective.weighted(terms), terms
+        return terms.loss, terms
 
     return eqx.filter_grad(total, has_aux=True)(model)
 
 
-def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> Step:
-    """`step(shares, key, model, state) -> (model, state, terms)`: one share of the batch per device.
+def make_step(optimiser: optax.GradientTransformation) -> Step:
+    """`step(shares, key, objective, model, state) -> (model, state, terms)`: one share of the batch per device.
 
-    `key` switches dropout on. `terms` are summed over the batch. The old model and state are consumed. Each device
+    `terms` are summed over the batch. The old model and state are consumed. Each device
     differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included.
     """
 
@@ -72,18 +72,19 @@ def make_step(optimiser: optax.GradientTransformation, objective: Objective) -> 
 
     pool = ThreadPoolExecutor()
 
-    def step(shares: Sequence[Batch], key: PRNGKeyArray | None, model: Any, state: Any) -> tuple[Any, Any, Terms]:
+    def step(
+        shares: Sequence[Batch], key: PRNGKeyArray, objective: Objective, model: Any, state: Any
+    ) -> tuple[Any, Any, Terms]:
         home, *_ = devices = jax.local_devices()[: len(shares)]
-        keys = [None if key is None else jr.fold_in(key, number) for number in range(len(shares))]
+        keys = [jr.fold_in(key, number) for number in range(len(shares))]
         if len(devices) == 1:
-            return improve([_gradient(shares[0], keys[0], model, objective)], model, state)
+            return improve([_gradient(shares[0], keys[0], objective, model)], model, state)
 
         x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
 
-        def on(device: Any, share: Batch, key: PRNGKeyArray | None) -> tuple[Any, Terms]:
+        def on(device: Any, share: Batch, key: PRNGKeyArray) -> tuple[Any, Terms]:
             with jax.enable_x64(x64):
-                share, key, here = _put((share, key, model), device)
-                return _put(_gradient(share, key, here, objective), home)
+                return _put(_gradient(*_put((share, key, objective, model), device)), home)
 
         return improve(list(pool.map(on, devices, shares, keys)), model, state)
 
