@@ -29,7 +29,10 @@ SECTIONS: dict[str, dict[str, Any]] = {
         "sp.load": sp.load,
         "sp.testing.check_model": sp.testing.check_model,
     },
-    "Data sets": {f"sp.datasets.{name}": getattr(datasets, name) for name in ("ou", "brusselator", "pbc")},
+    "Data sets": {
+        f"sp.datasets.{name}": getattr(datasets, name)
+        for name in ("ou", "brusselator", "pbc", "ushcn", "physionet2012", "mimic3", "folds")
+    },
     "The exact filter": {"sp.oracle.OUFilter": oracle.OUFilter},
     "Plots": {f"sporadic.plots.{name}": getattr(plots, name) for name in plots.__all__},
     "Training": {

@@ -16,6 +16,7 @@ from sporadic.commands.describe import describe
 from sporadic.commands.fit import fit
 from sporadic.commands.forecast import forecast
 from sporadic.commands.models import models
+from sporadic.commands.prepare import prepare
 from sporadic.commands.score import score
 from sporadic.commands.simulate import simulate
 from sporadic.errors import DivergedWarning, HeldControlsWarning, SporadicError
@@ -33,6 +34,7 @@ app = App(
 )
 for command in COMMANDS:
     app.command(command)
+app.command(prepare)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -157,7 +157,7 @@ def compare(
     panel: Panel,
     models: Models = DEFAULT_MODELS,
     *,
-    folds: int | Sequence[Fold] = 5,
+    folds: int | Sequence[Fold] | None = None,
     cutoff: Any = None,
     next_k: int = 3,
     seed: int = 0,
@@ -173,7 +173,7 @@ def compare(
     - `models`: names from `sp.models()` and forecasters, or a dict of them by label. A forecaster is copied, never
         fitted in place. "ou-oracle" is the exact filter of `sp.datasets.ou` data, in its random-r setting; for another
         one give `sp.oracle.OUFilter(setting)` itself.
-    - `folds`: how many, or a list of them.
+    - `folds`: how many, or a list of them; by default those attached to the panel, or else five.
     - `cutoff`, `next_k`, `units`: what is forecast and how it is scored, as in `Forecaster.score`.
     - `seed`: of the folds, and of the models given by name.
     - `on_result`: called with each `Result` as it comes.
@@ -181,6 +181,8 @@ def compare(
     """
     one_of("units", units, UNITS)
     contenders = _contenders(models, {**options, "seed": seed}, units)
+    if folds is None:
+        folds = panel.folds or 5
     chosen = draw_folds(panel, folds, seed) if isinstance(folds, int) else check_folds(folds)
     parts = [fold.split(panel) for fold in chosen]
     for number, (_, validation, test) in enumerate(parts):

@@ -4,7 +4,7 @@ Layout: series own time points (`offsets` into `times`), time points own observa
 `value`); everything is sorted by series, time, variable. No row is ever visited by a Python loop.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,8 @@ class Panel:
     columns: Mapping[str, Any]
     backend: nw.Implementation
     truth: Any = None
+    labels: pd.DataFrame | None = None  # outcomes that nobody knew at the time: a row per series, its id and what came
+    folds: Sequence[Any] | None = None  # which series train, validate and test; gone when series are selected
 
     # -- making one ------------------------------------------------------------------------------------------------
 
@@ -49,7 +51,8 @@ class Panel:
     def from_long(cls, frame: Any, *, id: Any = "id", time: Any = "time", variable: Any = "variable",
                   value: Any = "value", variables: Iterable[Any] | None = None, static: Any = None,
                   controls: Any = None, origin: Any = "first", end: Any = None, time_scale: Any = "auto",
-                  duplicates: Any = "error", absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
+                  outliers: Any = None, bin_width: Any = None, duplicates: Any = "error",
+                  absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
         """One row per observation: id, time, variable, value. An empty value says that nothing was observed.
 
         **Arguments:**
@@ -63,24 +66,27 @@ class Panel:
         - `end`: end of follow-up, a time or a static column; by default the last time point. A static column that is
             the origin or the end is no covariate.
         - `time_scale`: the length of one model time unit, or "auto".
+        - `outliers`: drop values more than this many standard deviations away from the mean of their variable.
+        - `bin_width`: move times to the nearest multiple of this length after the origin (halfway, the later one).
+            Outliers are dropped before, and values that fall together are then duplicates.
         - `duplicates`: what to do when one (id, time, variable) occurs more than once: "error", "mean", "sum",
             "first", "last", or a rule per variable.
         - `absent`: "error" or "fill", for ids that the static or control table lacks.
         - `invalid`: "error" or "drop", for rows without id or time, text among numbers, and infinite values.
         """
-        options = Options(static, controls, origin, end, time_scale, duplicates, absent, invalid)
+        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid)
         return cls._sound(assemble_long(frame, id, time, variable, value, variables, options))
 
     @classmethod
     def from_wide(cls, frame: Any, *, id: Any = "id", time: Any = "time", variables: Iterable[Any] | None = None,
                   static: Any = None, controls: Any = None, origin: Any = "first", end: Any = None,
-                  time_scale: Any = "auto", duplicates: Any = "error", absent: Any = "error",
-                  invalid: Any = "error") -> "Panel":  # fmt: skip
+                  time_scale: Any = "auto", outliers: Any = None, bin_width: Any = None,
+                  duplicates: Any = "error", absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
         """One row per time point, one column per variable; NaN or empty = not observed. Arguments as in `from_long`.
 
         Without `variables`, every column that is not the id, the time, a covariate or a control is one.
         """
-        options = Options(static, controls, origin, end, time_scale, duplicates, absent, invalid)
+        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid)
         return cls._sound(assemble_wide(frame, id, time, variables, options))
 
     @classmethod
@@ -271,6 +277,8 @@ class Panel:
             static=self.static.iloc[positions].reset_index(drop=True),
             given_origin=_take_bound(self.given_origin, positions),
             given_end=_take_bound(self.given_end, positions),
+            labels=None if self.labels is None else self.labels.iloc[positions].reset_index(drop=True),
+            folds=None,
         )
 
     # -- changing --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def compare(
     /,
     *,
     models: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=True)] = None,
-    folds: int = 5,
+    folds: int | None = None,
     cutoff: str | None = None,
     next_k: int = 3,
     units: Literal["standardised", "original"] = "standardised",
@@ -35,13 +35,14 @@ def compare(
 
     ```
     sporadic compare visits.csv
+    sporadic compare ushcn --cutoff 150
     sporadic compare visits.csv --models gru-ode-bayes last-value mean --folds 5 --out comparison.csv
     ```
 
     Args:
-        path: A CSV, TSV (both also gzipped) or Parquet file.
+        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
         models: Names of models (sporadic models lists them); by default gru-ode-bayes last-value mean.
-        folds: How many random splits.
+        folds: How many random splits; by default those of a prepared folder, or else 5.
         cutoff: The time after which series are forecast; by default 75 % of each one's time points.
         next_k: How many time points after the cutoff are forecast.
         units: Standardised, or those of the data.

@@ -1,7 +1,7 @@
 """How a data file is to be read: the options that every command with one has in common."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -43,6 +43,11 @@ class DataOptions:
     """End of follow-up, a time or a static column; by default the last time point."""
     time_scale: str | None = None
     """The length of one model time unit; by default the median gap between time points."""
+    outliers: float | None = None
+    """Drop values more than this many standard deviations away from the mean of their variable."""
+    bin_width: str | None = None
+    """Move times to the nearest multiple of this length after the origin; outliers are dropped before, and values that
+    fall together are then duplicates."""
     duplicates: Names = None
     """What to do with several values at once: mean, sum, first or last, or per variable, as weight=mean."""
     absent: Literal["error", "fill"] = "error"
@@ -55,10 +60,14 @@ class DataOptions:
     def read(self, path: Path) -> "Panel":
         from sporadic.reading import read
 
+        if (panel := self._prepared(path)) is not None:
+            return panel
         return read(path, **self._given())
 
     def read_for(self, forecaster: "Forecaster", path: Path) -> "Panel":
         """Data for a fitted forecaster: names that were not given are those of the data it was fitted on."""
+        if (panel := self._prepared(path)) is not None:
+            return panel
         known = self._completed(forecaster)
         try:
             return known.read(path)
@@ -76,7 +85,23 @@ class DataOptions:
     def describe(self, path: Path) -> "Description":
         from sporadic.reading import describe_file
 
+        if (panel := self._prepared(path)) is not None:
+            return panel.describe()
         return describe_file(path, **self._given())
+
+    def _prepared(self, path: Path) -> "Panel | None":
+        """The panel of a folder that `sporadic prepare` wrote, which knows itself how it is to be read."""
+        from sporadic.preparation.folder import is_prepared, read_prepared
+
+        if not is_prepared(path):
+            return None
+        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        if given:
+            raise OptionError(
+                f"{str(path)!r} is a prepared folder, which says itself how it is read: leave out "
+                f"--{given[0].replace('_', '-')}."
+            )
+        return read_prepared(path)
 
     def as_typed(self) -> str:
         """The options that a model does not remember, as they would be typed again."""
@@ -87,6 +112,10 @@ class DataOptions:
         for name in ("origin", "end"):
             if getattr(self, name) is not None and not isinstance(number_or_text(getattr(self, name)), float):
                 words += [f"--{name}", getattr(self, name)]
+        if self.outliers is not None:
+            words += ["--outliers", f"{self.outliers:g}"]
+        if self.bin_width is not None:
+            words += ["--bin-width", self.bin_width]
         if self.duplicates:
             words += ["--duplicates", ",".join(self.duplicates)]
         for name, usual in (("absent", "error"), ("invalid", "error"), ("encoding", "utf-8")):
@@ -106,6 +135,8 @@ class DataOptions:
             "origin": "first" if self.origin is None else number_or_text(self.origin),
             "end": number_or_text(self.end),
             "time_scale": "auto" if scale is None else scale,
+            "outliers": self.outliers,
+            "bin_width": number_or_text(self.bin_width),
             "duplicates": _rules(separated(self.duplicates)),
             "absent": self.absent,
             "invalid": self.invalid,

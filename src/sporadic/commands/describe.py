@@ -17,7 +17,7 @@ def describe(path: Path, /, *, data: DataOptions = DEFAULTS) -> int:
     ```
 
     Args:
-        path: A CSV, TSV (both also gzipped) or Parquet file.
+        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
     """
     from rich.console import Console
 

@@ -47,7 +47,7 @@ def fit(
     ```
 
     Args:
-        path: A CSV, TSV (both also gzipped) or Parquet file.
+        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
         out: The folder to save the model in.
         model: Which model; `sporadic models` lists them.
         validation: The share of series to hold out, by whose forecasts the best epoch is chosen; or a file of them.

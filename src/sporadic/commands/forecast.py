@@ -48,7 +48,7 @@ def forecast(
 
     Args:
         model: The folder of a fitted model.
-        path: A CSV, TSV (both also gzipped) or Parquet file.
+        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
         horizon: How far to go beyond each series' last time point: a number, or for datetimes 30d or 12h.
         steps: At how many equal parts of the horizon.
         times: The times to forecast, the same for all series.

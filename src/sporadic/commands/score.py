@@ -41,7 +41,7 @@ def score(
 
     Args:
         model: The folder of a fitted model.
-        path: A CSV, TSV (both also gzipped) or Parquet file.
+        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
         cutoff: The time after which series are forecast; by default 75 % of each one's time points.
         next_k: How many time points after the cutoff are forecast.
         by: A row per variable, or per time point after the cutoff.

@@ -23,6 +23,7 @@ from sporadic.intake.covariates import (
 )
 from sporadic.intake.followup import FollowUp
 from sporadic.intake.observations import Observations, check_rules, merge_duplicates
+from sporadic.timeaxis import TimeAxis
 
 Assembled = tuple[dict[str, Any], list[DataError]]  # the fields of a Panel, and the problems met
 
@@ -36,12 +37,17 @@ class Options:
     origin: Any = "first"
     end: Any = None
     time_scale: Any = "auto"
+    outliers: Any = None
+    bin_width: Any = None
     duplicates: Any = "error"
     absent: Any = "error"
     invalid: Any = "error"
 
     def __post_init__(self) -> None:
         check_rules(self.duplicates)
+        is_number = isinstance(self.outliers, (int, float)) and not isinstance(self.outliers, bool)
+        if self.outliers is not None and not (is_number and self.outliers > 0):
+            raise OptionError(f"outliers is a number of standard deviations above 0, or None; got {self.outliers!r}.")
         one_of("absent", self.absent, ("error", "fill"))
         one_of("invalid", self.invalid, ("error", "drop"))
 
@@ -115,9 +121,9 @@ def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.n
             table = open_static_table(options.static, columns["id"])
     index = _index(intake.all_ids, None if table is None else table[columns["id"]])
     series = index.get_indexer(pd.Index(intake.ids, tupleize_cols=False))
-    seen = Observations(series[row], intake.times[row], variable, value).sorted()
-    seen = merge_duplicates(seen, variables, options.duplicates, index, axis, problems)
+    seen = Observations(series[row], intake.times[row], variable, value).without_outliers(options.outliers).sorted()
     points = seen.starts(by_variable=False)
+    in_order = len(problems)
 
     static = pd.DataFrame(index=np.arange(len(index)))
     with _noted(problems):
@@ -136,6 +142,12 @@ def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.n
     if options.end is not None:
         end = follow_up.bound("end", options.end)
     follow_up.check_order(origin, end)
+    if options.bin_width is not None:
+        seen = seen.binned(_bin_width(options.bin_width, axis), origin, end)
+    ambiguous: list[DataError] = []
+    seen = merge_duplicates(seen, variables, options.duplicates, index, axis, ambiguous)
+    problems[in_order:in_order] = ambiguous
+    points = seen.starts(by_variable=False)
     # A time is no covariate, and to know when follow-up will end would be to know the future.
     static = static.drop(columns=[name for name in static if name in (options.origin, options.end)])
     static = checked_covariates(static, index, problems)
@@ -220,6 +232,16 @@ def _variable_names(variables: Any) -> tuple[str, ...]:
 def _check_distinct(columns: Mapping[str, Any]) -> None:
     if len(set(columns.values())) < len(columns):
         raise OptionError(f"{', '.join(columns)} must be different columns; got {listed(columns.values())}.")
+
+
+def _bin_width(given: Any, axis: TimeAxis) -> float:
+    """In native units; of datetimes, whole ticks."""
+    width = axis.duration(given)
+    if axis.is_datetime:
+        width = float(round(width))
+    if not width > 0:
+        raise OptionError(f"bin_width must be None or a positive length of time; got {given!r}.")
+    return width
 
 
 def _time_scale(given: Any, intake: Intake) -> str | float:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sporadic.cleaning import RULES, bins, merged, outliers
 from sporadic.errors import DataError, DuplicateError, InfiniteValueError, OptionError, listed, one_of, quote, such
+from sporadic.intake.followup import Bound
 from sporadic.timeaxis import Native, TimeAxis
-
-RULES = ("error", "mean", "sum", "first", "last")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,24 @@ class Observations:
             new[1:] |= self.variable[1:] != self.variable[:-1]
         return np.flatnonzero(new)
 
+    def without_outliers(self, beyond: float | None) -> "Observations":
+        """Without the values more than `beyond` standard deviations away from the mean of their variable."""
+        if beyond is None:
+            return self
+        kept = ~outliers(self.variable, self.value, beyond)
+        return Observations(self.series[kept], self.time[kept], self.variable[kept], self.value[kept])
+
+    def binned(self, width: float, origin: Bound | None, end: Bound | None) -> "Observations":
+        """Sorted ones at multiples of `width` after their origin (else their first time), none after its end."""
+        start = self.time[np.searchsorted(self.series, self.series)]
+        if origin is not None:
+            start = np.where(origin[1][self.series], origin[0][self.series], start)
+        since = self.time - start
+        time = start + bins(since if width.is_integer() else since.astype(np.float64), width)
+        if end is not None:
+            time = np.where(end[1][self.series], np.minimum(time, end[0][self.series]), time)
+        return Observations(self.series, time, self.variable, self.value).sorted()
+
 
 def check_rules(rules: str | Mapping[str, str]) -> None:
     """`duplicates=` must be a rule, or a rule per variable."""
@@ -61,23 +79,20 @@ def merge_duplicates(seen: Observations, variables: tuple[str, ...], rules: str 
         first = int(np.argmax(refused))
         values = seen.value[starts[first] : starts[first] + counts[first]]
         problems.append(_refusal(seen, int(starts[first]), values, int(refused.sum()), variables, index, axis))
-    with np.errstate(over="ignore"):
-        total = np.add.reduceat(seen.value, starts)
-    first, last = seen.value[starts], seen.value[starts + counts - 1]
-    value = np.choose(rule, [first, total / counts, total, first, last])  # in the order of RULES
-    merged = Observations(seen.series[starts], seen.time[starts], seen.variable[starts], value)
+    value = merged(seen.value, starts, rule)
+    together = Observations(seen.series[starts], seen.time[starts], seen.variable[starts], value)
     if (overflown := np.isinf(value)).any():
         at, count = int(np.argmax(overflown)), int(overflown.sum())
         problems.append(
             InfiniteValueError(
-                f"The duplicates of variable {quote(variables[merged.variable[at]])} add up to infinity at id "
-                f"{quote(index[merged.series[at]])}, time {axis.show(merged.time[at])} ({such(count, 'place')}). Use "
-                "another duplicates= rule, or smaller units.",
-                **_place(merged, at, variables, index, axis),
+                f"The duplicates of variable {quote(variables[together.variable[at]])} add up to infinity at id "
+                f"{quote(index[together.series[at]])}, time {axis.show(together.time[at])} ({such(count, 'place')}). "
+                "Use another duplicates= rule, or smaller units.",
+                **_place(together, at, variables, index, axis),
                 count=count,
             )
         )
-    return merged
+    return together
 
 
 def _place(seen: Observations, at: int, variables: tuple[str, ...], index: pd.Index, axis: TimeAxis) -> dict[str, Any]:
