@@ -1,5 +1,6 @@
 """What every test may ask for: double precision, and data that lives outside the repository."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,17 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("sporadic")
 set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, too, stay out of the repository
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_programs_at_a_time() -> Iterator[None]:
+    """Forgets compiled programs before there are too many: each takes memory maps, and where Linux's number of them ends
+    (`vm.max_map_count`, usually 65,530) XLA crashes."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import scipy.stats
 
 import sporadic as sp
 from sporadic.comparison import Comparison, Result
-from sporadic.errors import DataError, OptionError
+from sporadic.errors import DataError, OptionError, VariableError
 from sporadic.folds import Fold, folds
 from sporadic.models import build
 from sporadic.scaling import Dimensions
@@ -136,6 +136,26 @@ def test_a_cutoff_per_series_and_folds_of_ones_own(panel):
     assert same.to_frame()["nll"].item() == each.to_frame()["nll"].item()
     assert set(same.results[0].score.ids) <= set(panel.ids[25:])
     assert "each series' own cutoff" in " ".join(repr(each).split())
+
+
+def test_the_exact_filter_has_a_row_on_ou_data(panel):
+    named = sp.compare(panel, ["mean", "ou-oracle"], folds=2, cutoff=4, next_k=1, units="original")
+    _, _, test = folds(panel, 2)[1].split(panel)
+    exact = sp.oracle.OUFilter().score(test, cutoff=4, next_k=1)
+    row = named.to_frame().query("model == 'ou-oracle' and fold == 1")
+    assert (row["nll"].item(), row["mse"].item(), row["parameters"].item()) == (exact.nll, exact.mse, 0)
+    other = sp.compare(panel, {"other": sp.oracle.OUFilter("independent")}, folds=2, units="original")
+    assert set(other.to_frame()["model"]) == {"other"}
+    alone = sp.compare(panel, [sp.oracle.OUFilter()], folds=2, cutoff=4, next_k=1, units="original")
+    assert alone.to_frame()["nll"].tolist() == named.to_frame().query("model == 'ou-oracle'")["nll"].tolist()
+
+
+def test_the_exact_filter_knows_no_other_data(panel):
+    with pytest.raises(OptionError, match=r'compare with units="original"'):
+        sp.compare(panel, ["ou-oracle"])
+    renamed = sp.Panel.from_wide(panel.to_wide().rename(columns={"y1": "a"}))
+    with pytest.raises(VariableError, match=r"whose variables are y1 and y2; this panel has 'a', 'y2'"):
+        sp.compare(renamed, ["ou-oracle"], units="original")
 
 
 def test_options_reach_the_models_given_by_name(panel):

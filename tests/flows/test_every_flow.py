@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.errors import OptionError
-from sporadic.flows import AbstractFlow, DiffEq, Exponential, make_flow
+from sporadic.flows import AbstractFlow, DiffEq, Exponential, Stepped, make_flow
 from sporadic.flows.diffeq import evaluations
 from tests.material import calendar_input, compiled_fast, constant_input, solve_all, with_weights_of_scale
 
@@ -34,6 +34,10 @@ OURS = {
     "exponential, order 1": lambda field: make_flow("exponential", field, order=1),
     "exponential, order 2": lambda field: make_flow("exponential", field, order=2),
     "discrete": lambda field: make_flow("discrete", field),
+}
+STEPPED = {
+    "stepped midpoint": lambda field: Stepped(field),
+    "stepped tsit5": lambda field: Stepped(field, diffrax.Tsit5()),
 }
 Make = Callable[[AbstractDynamics], AbstractFlow]
 
@@ -55,7 +59,7 @@ def batch(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.uniform(-1, 1, (BATCH, HIDDEN)).astype(np.float32), gaps.astype(np.float32)
 
 
-@each(OURS, FIXED, ADAPTIVE)
+@each(OURS, STEPPED, FIXED, ADAPTIVE)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_gap_is_no_change_to_the_last_bit(make: Make, field: GRUODE, seed: int) -> None:
@@ -69,7 +73,7 @@ def test_no_gap_is_no_change_to_the_last_bit(make: Make, field: GRUODE, seed: in
     assert np.all(cost.steps[~still] > 0)
 
 
-@each(OURS, FIXED, ADAPTIVE)
+@each(OURS, STEPPED, FIXED, ADAPTIVE)
 def test_a_series_does_not_notice_its_neighbours(make: Make, field: GRUODE) -> None:
     h, gaps = batch(3)
     gaps[:4] = [0.0, 0.03, 1.0, 3.0]
@@ -157,6 +161,15 @@ def test_single_precision_is_kept_where_double_is_possible(make: Make) -> None:
     assert after.dtype == jnp.float32
 
 
+@pytest.mark.parametrize("solver", [diffrax.Midpoint(), diffrax.Tsit5()])
+def test_a_stepped_span_is_one_step_of_its_solver(solver, field: GRUODE) -> None:
+    h, gaps = batch(4)[0], np.full(BATCH, 0.25, np.float32)
+    one, _ = solve_all(Stepped(field, solver), h, gaps)
+    same, _ = solve_all(DiffEq(field, solver, step=0.25), h, gaps)
+    np.testing.assert_allclose(one, same, atol=1e-6)
+    assert Stepped(field, max_step=0.4).stepping.max_step == 0.4
+
+
 # -- evaluations -------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +191,7 @@ COUNTED = {
     "exponential, order 1": (OURS["exponential, order 1"], 1),
     "exponential, order 2": (OURS["exponential, order 2"], 1),
     "discrete": (OURS["discrete"], 1),
+    "stepped midpoint": (STEPPED["stepped midpoint"], 1),
     "heun": (lambda field: DiffEq(field, diffrax.Heun(), step=STEP), 10),
     "dopri5": (FIXED["dopri5"], 10),
     "adaptive bosh3": (lambda field: DiffEq(field, diffrax.Bosh3()), None),
@@ -218,6 +232,7 @@ class Still(AbstractDynamics):
         (lambda f: DiffEq(f, "tsit5", step=-1.0), "step=-1"),
         (lambda f: DiffEq(f, "tsit5", max_steps=1), "max_steps=1"),
         (lambda f: DiffEq(f, "rk45"), "rk45"),
+        (lambda f: Stepped(f, max_step=0.0), "max_step > 0"),
         (lambda f: DiffEq(f, adjoint="forward"), "forward"),
     ],
 )

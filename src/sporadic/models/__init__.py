@@ -1,9 +1,10 @@
 """Models: the registry by name. Calling the module itself, `sp.models()`, lists the names."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxtyping import PRNGKeyArray
 
@@ -25,26 +26,36 @@ from sporadic.models.sequential_vae import SequentialVAE as SequentialVAE
 from sporadic.models.t_lstm import TLSTM as TLSTM
 from sporadic.scaling import Dimensions
 
-_BUILDERS = {name: recipe.build for name, recipe in RECIPES.items()} | {
-    "gru-simple": partial(Recurrent.build, cell=GRUSimple),
-    "gru-d": partial(Recurrent.build, cell=GRUD),
-    "t-lstm": partial(Recurrent.build, cell=TLSTM),
-    "neural-ode-vae": partial(NeuralODEVAE.build, sees_mask=False),
-    "neural-ode-vae-mask": partial(NeuralODEVAE.build, sees_mask=True),
-    "sequential-vae": SequentialVAE.build,
-    "last-value": LastValue.build,
-    "mean": Mean.build,
+
+class Entry(NamedTuple):
+    """How to build a model of the registry, and what it is in a few words."""
+
+    build: Callable[..., AbstractModel]
+    parts: str
+
+
+REGISTRY = {name: Entry(recipe.build, recipe.parts) for name, recipe in RECIPES.items()} | {
+    "gru-simple": Entry(partial(Recurrent.build, cell=GRUSimple), "a GRU on values, mask and ages"),
+    "gru-d": Entry(partial(Recurrent.build, cell=GRUD), "a GRU whose inputs and state decay"),
+    "t-lstm": Entry(partial(Recurrent.build, cell=TLSTM), "an LSTM whose short-term memory fades"),
+    "neural-ode-vae": Entry(partial(NeuralODEVAE.build, sees_mask=False), "an encoder and a neural ODE"),
+    "neural-ode-vae-mask": Entry(
+        partial(NeuralODEVAE.build, sees_mask=True), "the same, and the encoder sees the mask"
+    ),
+    "sequential-vae": Entry(SequentialVAE.build, "a deep Kalman filter"),
+    "last-value": Entry(LastValue.build, "what was seen last stays"),
+    "mean": Entry(Mean.build, "the average of the training data"),
 }
 
 
 def names() -> tuple[str, ...]:
     """The names of all models."""
-    return tuple(_BUILDERS)
+    return tuple(REGISTRY)
 
 
 def build(name: str, dimensions: Dimensions, *, key: PRNGKeyArray, **options: Any) -> AbstractModel:
-    """A model by name, for data of these dimensions; references without weights take no notice of the options."""
-    return _BUILDERS[one_of("model", name, names())](dimensions, key=key, **options)
+    """A model by name, for data of these dimensions; options that are of no concern to it are left aside."""
+    return REGISTRY[one_of("model", name, names())].build(dimensions, key=key, **options)
 
 
 class _Registry(ModuleType):

@@ -130,6 +130,10 @@ class Recipe:
     flow: str = "exponential"
     update: str = "gru-bayes"
 
+    @property
+    def parts(self) -> str:
+        return f"{self.dynamics}, {self.flow}, {self.update}"
+
     def build(
         self,
         dimensions: Dimensions,
