@@ -1,7 +1,7 @@
 """Every model side by side: events a second in training, and forecasts a second.
 
-`python -m benchmarks.models [--quick]`. Data of OU pairs, the same batch and hidden size for all of them, taken in
-turns. Ratios to gru-ode-bayes are what to look at, since machines are noisy.
+`python -m benchmarks.models [--quick] [--models gru-d t-lstm …]`. Data of OU pairs, the same batch and hidden size for
+all of them, taken in turns. Ratios to gru-ode-bayes are what to look at, since machines are noisy.
 """
 
 import argparse
@@ -32,13 +32,15 @@ FLAGSHIP = "gru-ode-bayes"
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few series of small models: shows that it works, no more")
-    quick = parser.parse_args(arguments).quick
+    parser.add_argument("--models", nargs="+", choices=models.names(), default=models.names(), metavar="NAME")
+    given = parser.parse_args(arguments)
+    quick, chosen = given.quick, dict.fromkeys([FLAGSHIP, *given.models])
     series, repeats, hidden_size = (20, 1, 4) if quick else (200, 5, 50)
     panel = sp.datasets.ou(series, seed=0)
     scaling = Scaling.fit(panel)
     training: dict[str, Callable[[], object]] = {}
     forecasting: dict[str, Callable[[], object]] = {}
-    for name in models.names():
+    for name in chosen:
         model = models.build(name, scaling.dimensions, hidden_size=hidden_size, key=jr.key(0))
         evaluation = Evaluation.of(panel, scaling, model, cutoff=4, next_k=3)
         forecasting[name] = lambda model=model, evaluation=evaluation: evaluation.questions.ask(model)

@@ -27,8 +27,8 @@ set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, to
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_programs_at_a_time() -> Iterator[None]:
-    """Forgets compiled programs before there are too many: each takes memory maps, and where Linux's number of them ends
-    (`vm.max_map_count`, usually 65,530) XLA crashes."""
+    """Forgets compiled programs before there are too many: each takes memory maps, and XLA crashes where Linux has no
+    more of them to give (`vm.max_map_count`, usually 65,530)."""
     yield
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import NotFittedError
+from sporadic.errors import NotFittedError, OptionError
 from sporadic.fingerprint import fingerprint
 from sporadic.forecaster import Forecaster
 from sporadic.models import AbstractFilter, AbstractReference
@@ -188,7 +188,11 @@ def comes_back_from_disk(case: Case) -> None:
 def streams_like_the_filter(case: Case) -> None:
     """Where the model filters: fed one by one or in bulk, over a save, it believes what the offline filter does."""
     if not isinstance(case.fitted.network_, AbstractFilter):
-        return
+        try:
+            case.fitted.stream()
+        except OptionError:
+            return
+        raise AssertionError("a model that does not filter must refuse to stream, with an OptionError")
     panel = case.panel[:4]
     stream = case.fitted.stream()
     feed(stream, panel.until(CUTOFF))

@@ -51,6 +51,10 @@ def test_every_model_is_listed_with_its_size(run: Run):
     for name in sp.models():
         assert f" {name} " in done.out
     row = next(line for line in done.out.splitlines() if " gru-ode-bayes-mlp " in line)
-    assert [cell.strip() for cell in row.split("│")[1:-1]][:4] == ["gru-ode-bayes-mlp", "gru-ode", "exponential", "mlp"]
+    assert [cell.strip() for cell in row.split("│")[1:-1]] == [
+        "gru-ode-bayes-mlp",
+        "gru-ode, exponential, mlp",
+        "17,085",
+    ]
     mean = next(line for line in done.out.splitlines() if " mean " in line)
-    assert [cell.strip() for cell in mean.split("│")[1:-1]] == ["mean", "-", "-", "-", "0"]
+    assert [cell.strip() for cell in mean.split("│")[1:-1]] == ["mean", "the average of the training data", "0"]

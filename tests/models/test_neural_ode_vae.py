@@ -151,7 +151,7 @@ def test_steps_are_close_to_an_exact_solution(x64):
 @pytest.mark.parametrize("name", ["neural-ode-vae", "neural-ode-vae-mask"])
 @pytest.mark.usefixtures("compiled_quickly")
 def test_planted_signals_are_found(name):
-    missed = shares_missed(name, max_epochs=40, batch_size=16)
+    missed = shares_missed(name, max_epochs=25, batch_size=16)
     assert missed["level"] < 0.3
     assert missed["impulse"] < 0.05
     assert missed["week"] < 0.05

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 PROGRAM = """
 import sys
@@ -41,6 +42,7 @@ def run(n_devices: int) -> np.ndarray:
     return np.array([[float(word) for word in line.split()] for line in done.stdout.splitlines()])
 
 
+@pytest.mark.usefixtures("compiled_quickly")
 def test_two_devices_take_the_same_step_as_one():
     one, two = run(1), run(2)
     assert one[:, 0].tolist() == [1, 1]
