@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from sporadic.events import Events, Layout, Span
 from sporadic.flows import Calendar, Input
@@ -21,6 +21,8 @@ from sporadic.objective import Objective, Terms
 from sporadic.paths import Stepping
 from sporadic.scaling import Dimensions
 
+# Where training starts: evidence that outweighs the prior, or else z is given up before it means anything.
+_SPREAD, _JITTER, _PRECISION = 0.05, 0.05, 100.0
 _MAX_STEP = 1.0  # model time over which move, rate and spread of the transition are frozen
 
 
@@ -57,7 +59,7 @@ class Transition(eqx.Module):
         raw = self.out(jnp.tanh(self.hidden(jnp.concatenate([z.mean, x]))))
         move, rate, spread = jnp.split(raw, 3)
         kept = jnp.exp(-jax.nn.softplus(rate) * gap)
-        return Latent(z.mean + (1 - kept) * move, kept**2 * z.variance + (1 - kept**2) * positive(spread, 0.02))
+        return Latent(z.mean + (1 - kept) * move, kept**2 * z.variance + (1 - kept**2) * positive(spread, _SPREAD))
 
 
 class SequentialVAE(AbstractFilter):
@@ -138,7 +140,7 @@ class SequentialVAE(AbstractFilter):
 
     def prior(self, state: Believed) -> Latent:
         """What is believed of z just before an observation, draw by draw."""
-        return Latent(state.mean, state.variance + positive(self.jitter, 0.02))
+        return Latent(state.mean, state.variance + positive(self.jitter, _JITTER))
 
     def observe(
         self, state: Believed, context: Float[Array, " context"], *, key: PRNGKeyArray | None = None
@@ -151,7 +153,7 @@ class SequentialVAE(AbstractFilter):
         seen = jnp.where(event.mask, event.value, 0.0)
         h = self.gru(jnp.concatenate([seen, event.mask, jnp.log1p(state.age)[None], context]), state.h)
         target, precision = jnp.split(self.evidence(h), 2)
-        precision, prior = positive(precision, 10.0), self.prior(state)
+        precision, prior = positive(precision, _PRECISION), self.prior(state)
         variance = 1 / (1 / prior.variance + precision)
         posterior = Latent(variance * (prior.mean / prior.variance + precision * target), variance)
         return state._replace(h=h, age=jnp.zeros_like(state.age), updates=state.updates + 1), posterior
@@ -177,13 +179,17 @@ class SequentialVAE(AbstractFilter):
             event, context, noise, shown = at
             state = self.flow(state, event.span)
             prior, (updated, posterior) = self.prior(state), self.infer(state, event, context)
-            updated = updated.at(posterior.draw(noise))
-            z = jnp.where(shown, updated.mean, prior.draw(noise))[0]
+            z = jnp.where(shown, posterior.draw(noise), prior.draw(noise))
             kl = jnp.where(shown, posterior.kl(prior)[0], 0.0)
-            return jax.tree.map(lambda new, old: jnp.where(shown, new, old), updated, state), (kl, z)
+            believed = _where(shown, updated, state).at(z)
+            return _where(jnp.any(event.mask), believed, state), (kl, z[0])
 
         _, (kl, z) = jax.lax.scan(jax.checkpoint(body), start, (events, context, noise, shown))
         keys = None if key is None else jr.split(drop_key, len(context))
         decoded = jax.vmap(lambda z, c, k: self.f_obs(z, c, key=k))(jnp.tanh(z), context, keys)
         terms, kl = objective.pre_jump_terms(Gaussian(), decoded, events.value, events.mask), jnp.sum(kl)
         return terms._replace(loss=terms.loss + objective.latent * kl, kl=kl, nll=terms.nll + kl)
+
+
+def _where(condition: Bool[Array, ""], yes: Believed, no: Believed) -> Believed:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
