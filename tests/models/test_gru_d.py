@@ -5,15 +5,12 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import pandas as pd
 import pytest
 
-from sporadic import Panel
-from sporadic.events import EventTable, Layout
 from sporadic.models.gru_d import GRUD
 from sporadic.models.recurrent import Past, Recurrent
-from sporadic.scaling import Scaling
 from tests.models.planted import shares_missed
+from tests.models.short import TIMES, three_events
 from tests.weights import drawn
 
 NAME, HIDDEN = "gru-d", 3
@@ -31,21 +28,16 @@ def decay(rate: float) -> float:
 
 def test_three_events_by_hand(x64):
     """Number by number, from the equations of Che et al. (2018)."""
-    nan = np.nan
-    frame = pd.DataFrame({"id": 0, "time": [0.5, 1.2, 3.0], "x": [1.0, nan, -0.4], "y": [nan, 2.0, 0.3]})
-    panel = Panel.from_wide(frame, origin=0, time_scale=1.0)
-    scaling = Scaling.fit(panel)
-    model = drawn(lambda key: Recurrent.build(scaling.dimensions, cell=GRUD, hidden_size=HIDDEN, obs_size=4, key=key))
-    events, static = EventTable.of(panel, scaling, Layout()).batch(np.array([0]), length=3)
-    events = jax.tree.map(lambda leaf: leaf[0], events)
-    found = model.filter(events, static[0])
+    events, dimensions = three_events()
+    model = drawn(lambda key: Recurrent.build(dimensions, cell=GRUD, hidden_size=HIDDEN, obs_size=4, key=key))
+    found = model.filter(events, jnp.zeros(0))
     m = jax.tree.map(np.asarray, model)
     cell, gru, layer = m.cell, m.cell.gru, m.intake.layer
     assert (cell.w_h < 0).any()
     assert (cell.w_h > 0).any()  # both sides of max(0, ·)
 
     h, last, delta, time = [np.tanh(a) for a in m.h0.out], [0.0, 0.0], [0.0, 0.0], 0.0
-    for k, t in enumerate([0.5, 1.2, 3.0]):
+    for k, t in enumerate(TIMES):
         y, seen = np.asarray(events.value[k]), np.asarray(events.mask[k])
         delta, time = [d + t - time for d in delta], t
         gamma_x = [decay(cell.w_x[j] * delta[j] + cell.b_x[j]) for j in range(2)]

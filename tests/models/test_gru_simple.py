@@ -7,19 +7,18 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import pandas as pd
 import pytest
 
-from sporadic import Panel
 from sporadic.errors import OptionError
-from sporadic.events import Events, EventTable, Layout, Span
+from sporadic.events import Events, Span
 from sporadic.models.gru_d import GRUD
 from sporadic.models.gru_simple import GRUSimple
 from sporadic.models.recurrent import Recurrent
 from sporadic.models.t_lstm import TLSTM
 from sporadic.objective import Objective
-from sporadic.scaling import Dimensions, Scaling
+from sporadic.scaling import Dimensions
 from tests.models.planted import shares_missed
+from tests.models.short import three_events
 from tests.weights import drawn
 
 NAME, CELLS = "gru-simple", (GRUSimple, GRUD, TLSTM)
@@ -43,16 +42,6 @@ def near(found: Any, wanted: Any) -> None:
 
 def same(found: Any, wanted: Any) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True))
-
-
-def three_events() -> tuple[Events, Dimensions]:
-    """Two variables at three times, both of them only at the last."""
-    nan = np.nan
-    frame = pd.DataFrame({"id": 0, "time": [0.5, 1.2, 3.0], "x": [1.0, nan, -0.4], "y": [nan, 2.0, 0.3]})
-    panel = Panel.from_wide(frame, origin=0, time_scale=1.0)
-    scaling = Scaling.fit(panel)
-    events, _ = EventTable.of(panel, scaling, Layout()).batch(np.array([0]), length=3)
-    return jax.tree.map(lambda leaf: leaf[0], events), scaling.dimensions
 
 
 def sigmoid(a: np.ndarray) -> np.ndarray:

@@ -4,15 +4,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
 
-from sporadic import Panel
-from sporadic.events import EventTable, Layout, Span
+from sporadic.events import Span
 from sporadic.models.recurrent import Past, Recurrent
 from sporadic.models.t_lstm import TLSTM, Held
-from sporadic.scaling import Scaling
 from tests.models.planted import shares_missed
+from tests.models.short import TIMES, three_events
 from tests.weights import drawn
 
 NAME, HIDDEN = "t-lstm", 3
@@ -35,19 +33,14 @@ def adjusted(cell: TLSTM, c: list[float], elapsed: float) -> list[float]:
 
 
 def test_three_events_and_a_query_by_hand(x64):
-    nan = np.nan
-    frame = pd.DataFrame({"id": 0, "time": [0.5, 1.2, 3.0], "x": [1.0, nan, -0.4], "y": [nan, 2.0, 0.3]})
-    panel = Panel.from_wide(frame, origin=0, time_scale=1.0)
-    scaling = Scaling.fit(panel)
-    model = drawn(lambda key: Recurrent.build(scaling.dimensions, cell=TLSTM, hidden_size=HIDDEN, obs_size=4, key=key))
-    events, static = EventTable.of(panel, scaling, Layout()).batch(np.array([0]), length=3)
-    events = jax.tree.map(lambda leaf: leaf[0], events)
-    found = model.filter(events, static[0])
+    events, dimensions = three_events()
+    model = drawn(lambda key: Recurrent.build(dimensions, cell=TLSTM, hidden_size=HIDDEN, obs_size=4, key=key))
+    found = model.filter(events, jnp.zeros(0))
     m = jax.tree.map(np.asarray, model)
     cell, layer = m.cell, m.intake.layer
 
     c, o, last, age, time = [np.tanh(a) for a in m.h0.out], [1.0] * HIDDEN, [0.0, 0.0], [0.0, 0.0], 0.0
-    for k, t in enumerate([0.5, 1.2, 3.0]):
+    for k, t in enumerate(TIMES):
         y, seen, elapsed, time = np.asarray(events.value[k]), np.asarray(events.mask[k]), t - time, t
         age = [a + elapsed for a in age]
         looked_at = [*y, *seen, *last, *np.log1p(age)]

@@ -6,23 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sporadic.preparation.mimic3 import BIN, WINDOW, _at_their_end, _spread, prepare
-from tests.preparation.raw_mimic3 import HADM, PLACEHOLDER, SODIUM, Raw, at, dropped, seen
+from sporadic.preparation.mimic3 import BIN, WINDOW, _at_their_end, _spread
+from tests.preparation.raw_mimic3 import HADM, PLACEHOLDER, SODIUM, at, dropped, seen
 
 GLUCOSE, GLUCOSE_GAS, GLUCOSE_URINE, PT, GRAVITY, EXCESS = 50931, 50809, 51478, 51274, 51498, 50802
 LASIX, LR, KCL = 221794, 225828, 225166
 FOLEY, VOID = 226559, 226560
-
-
-@pytest.fixture
-def raw() -> Raw:
-    return Raw()
-
-
-@pytest.fixture
-def prepared(raw, tmp_path):
-    """Writes the tables and prepares them."""
-    return lambda **options: prepare(raw.write(tmp_path / "raw"), **options)
 
 
 # -- times, bins and merging -------------------------------------------------------------------------------------------

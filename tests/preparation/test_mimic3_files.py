@@ -22,17 +22,6 @@ from tests.preparation.raw_mimic3 import HADM, Raw, dropped, seen
 GLUCOSE, LR, FOLEY = 50931, 225828, 226559
 
 
-@pytest.fixture
-def raw() -> Raw:
-    return Raw()
-
-
-@pytest.fixture
-def prepared(raw, tmp_path):
-    """Writes the tables and prepares them."""
-    return lambda **options: prepare(raw.write(tmp_path / "raw"), **options)
-
-
 # -- CHARTEVENTS, on demand --------------------------------------------------------------------------------------------
 
 VITALS = """name,source,items,unit,conversions,aggregation
