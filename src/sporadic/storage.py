@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import equinox as eqx
 import jax
 import numpy as np
+import pandas as pd
 import safetensors
 import safetensors.numpy
 
@@ -96,6 +98,15 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     write_file(path, json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode() + b"\n")
+
+
+def parquet(table: pd.DataFrame) -> bytes:
+    """A table as the content of a Parquet file."""
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
+        path = Path(folder) / "table.parquet"
+        database.register("entries", table)
+        database.execute(f"copy entries to '{path}' (format parquet)")
+        return path.read_bytes()
 
 
 def digest(content: bytes) -> str:

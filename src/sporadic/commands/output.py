@@ -47,14 +47,14 @@ def check_folder(folder: Path) -> None:
 def write_table(table: "pd.DataFrame", path: Path | None) -> None:
     """A table to a file, or as CSV to stdout."""
     from sporadic.intake.tables import file_suffix
-    from sporadic.storage import write_file
+    from sporadic.storage import parquet, write_file
 
     if path is None:
         table.to_csv(sys.stdout, index=False)
         return
     suffix = file_suffix(path) or ".csv"
     if suffix == ".parquet":
-        content = _parquet(table)
+        content = parquet(table)
     else:
         content = table.to_csv(index=False, sep="\t" if suffix.startswith(".tsv") else ",").encode()
     write_file(path, gzip.compress(content) if suffix.endswith(".gz") else content)
@@ -65,13 +65,3 @@ def console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-
-
-def _parquet(table: "pd.DataFrame") -> bytes:
-    import duckdb
-
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
-        path = Path(folder) / "table.parquet"
-        database.register("entries", table)
-        database.execute(f"copy entries to '{path}' (format parquet)")
-        return path.read_bytes()

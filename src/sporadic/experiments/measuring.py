@@ -1,0 +1,190 @@
+"""From candidates to test scores, alike for every table: fit, choose on validation, write that down, then test."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sporadic.experiments.crews import AbstractCrew
+from sporadic.experiments.store import Store
+from sporadic.experiments.trials import Trial, fit_trial, read_test
+from sporadic.storage import digest, write_file, write_json
+
+Tell = Callable[[str], None]
+
+CONFIGURATIONS, LOG = "configurations.json", "log.jsonl"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One trial that may stand for a row of a table on its fold.
+
+    `row` is what the table calls the row. Of several candidates for a row the one with the best validation nll is
+    chosen, fold by fold; where the row has `one_for_all`, by the mean over the folds, so that all have the same.
+    """
+
+    row: Mapping[str, Hashable]
+    trial: Trial
+    one_for_all: bool = False
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What was done when, a line of JSON each: fits, choices, and every reading of a test set, counted."""
+
+    path: Path
+
+    def note(self, event: str, **facts: Any) -> None:
+        line = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": event, **facts}
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def count(self, event: str) -> int:
+        if not self.path.exists():
+            return 0
+        return sum(json.loads(line)["event"] == event for line in self.path.read_text().splitlines())
+
+
+def measure(
+    candidates: Sequence[Candidate], folder: Path, *, crew: AbstractCrew, tell: Tell, read_tests: bool = True
+) -> pd.DataFrame | None:
+    """A row per row of the table and fold: its labels, the chosen trial, what its fit was like and its test scores.
+
+    In `folder` it leaves the store, the configurations that were chosen, and the log. The configurations are on disk
+    before the first test set is opened; with `read_tests=False` none is, and the result is None.
+    """
+    store, journal = Store(folder / "store"), Journal(folder / LOG)
+    trials = [candidate.trial for candidate in candidates]
+    fits = fit_all(trials, folder, crew=crew, tell=tell)
+    keys = [fit["key"] for fit in fits]
+    chosen = choose(candidates, [fit["validation_nll"] for fit in fits])
+    _write_configurations(folder, journal, candidates, keys, chosen, len(candidates))
+    if not read_tests:
+        tell(f"No test set was opened. The chosen configurations are in {str(folder / CONFIGURATIONS)!r}.")
+        return None
+    unread = [number for number in chosen if not store.has(keys[number], "test")]
+    _tell_of_work(tell, "test", len(unread), len(chosen) - len(unread), crew)
+    for finished, record in crew.run(read_test, [(trials[number], store) for number in unread]):
+        trial, count = trials[unread[finished]], journal.count("test read") + 1
+        journal.note("test read", count=count, key=record["key"], model=trial.model, fold=trial.fold)
+    return pd.DataFrame([_line(candidates[n], fits[n], store.find(keys[n], "test") or {}) for n in chosen])
+
+
+def fit_all(trials: Sequence[Trial], folder: Path, *, crew: AbstractCrew, tell: Tell) -> list[dict[str, Any]]:
+    """Fits whatever is not in the store of this folder yet; a record per trial. Models are in `Store.model(key)`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store, journal = Store(folder / "store"), Journal(folder / LOG)
+    keys = [trial.key for trial in trials]
+    new = [number for number, key in enumerate(keys) if not store.has(key, "fit") and key not in keys[:number]]
+    _tell_of_work(tell, "fit", len(new), len(set(keys)) - len(new), crew)
+    clock = Clock(crew.size, [trials[number].model for number in new])
+    for finished, record in crew.run(fit_trial, [(trials[number], store) for number in new]):
+        trial = trials[new[finished]]
+        journal.note("fit", key=record["key"], model=trial.model, fold=trial.fold, **_scores(record))
+        tell(f"{clock.tick(finished)} {trial.model}, fold {trial.fold}: {_brief(record)}; {clock.left}")
+    found = {key: store.find(key, "fit") for key in set(keys)}
+    return [found[key] or {} for key in keys]
+
+
+def choose(candidates: Sequence[Candidate], validation_nll: Sequence[float]) -> list[int]:
+    """The numbers of the chosen candidates, one per row and fold, in the order in which rows and folds first appear."""
+    rows: dict[tuple, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for number, candidate in enumerate(candidates):
+        rows[tuple(sorted(candidate.row.items()))][candidate.trial.fold].append(number)
+    chosen: list[int] = []
+    for folds in rows.values():
+        if candidates[next(iter(folds.values()))[0]].one_for_all:
+            scores = np.array([[validation_nll[number] for number in numbers] for numbers in folds.values()])
+            best = int(np.argmin(scores.mean(axis=0)))
+            chosen += [numbers[best] for numbers in folds.values()]
+        else:
+            chosen += [min(numbers, key=lambda number: validation_nll[number]) for numbers in folds.values()]
+    return chosen
+
+
+class Clock:
+    """How long the rest will take, from how long fits of the same models took."""
+
+    def __init__(self, workers: int, models: Sequence[str]):
+        self._workers, self._models = workers, list(models)
+        self._waiting = set(range(len(models)))
+        self._start = time.monotonic()
+
+    def tick(self, number: int) -> str:
+        """Another one is done: `[3/20]`."""
+        self._waiting.discard(number)
+        return f"[{len(self._models) - len(self._waiting)}/{len(self._models)}]"
+
+    @property
+    def left(self) -> str:
+        """In words; models of which none is done yet are taken to be like the others."""
+        done = len(self._models) - len(self._waiting)
+        seconds = (time.monotonic() - self._start) / max(done, 1) * len(self._waiting)
+        if not self._waiting:
+            return "that was the last"
+        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+
+
+def _tell_of_work(tell: Tell, verb: str, new: int, known: int, crew: AbstractCrew) -> None:
+    workers = f"{crew.size} worker{'' if crew.size == 1 else 's'}"
+    tell(f"{new} to {verb} with {workers}" + (f", {known} known already." if known else "."))
+
+
+def _write_configurations(
+    folder: Path, journal: Journal, candidates: Sequence[Candidate], keys: Sequence[str], chosen: Sequence[int], n: int
+) -> None:
+    """The choice as JSON; noted in the log unless it is the same as before."""
+    content = {
+        "chosen by": "validation nll",
+        "candidates": n,
+        "rows": [
+            {
+                **candidates[number].row,
+                "fold": candidates[number].trial.fold,
+                "options": dict(candidates[number].trial.options),
+                "key": keys[number],
+            }
+            for number in chosen
+        ],
+    }
+    path = folder / CONFIGURATIONS
+    before = path.read_bytes() if path.exists() else b""
+    write_json(path, content)
+    if path.read_bytes() != before:
+        journal.note("configurations chosen", sha256=digest(path.read_bytes()), rows=len(chosen))
+
+
+def _line(candidate: Candidate, fit: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
+    shown = ("validation_nll", "validation_mse", "best_epoch", "epochs", "seconds", "parameters")
+    told = {name: fit.get(name) for name in shown}
+    hidden = ("stage", "model", "trial", "data", "sporadic")
+    return {**candidate.row, **told, **{name: value for name, value in test.items() if name not in hidden}}
+
+
+def _scores(record: Mapping[str, Any]) -> dict[str, float | None]:
+    return {
+        name: round(float(record[name]), 5) if np.isfinite(record.get(name, np.nan)) else None
+        for name in ("validation_nll", "validation_mse", "seconds")
+    }
+
+
+def _brief(record: Mapping[str, Any]) -> str:
+    if not np.isfinite(record["validation_nll"]):
+        return "diverged"
+    return (
+        f"validation nll {record['validation_nll']:.3f}, mse {record['validation_mse']:.3f} "
+        f"after {record['seconds']:.0f} s"
+    )
+
+
+def write_results(folder: Path, results: pd.DataFrame) -> None:
+    """The results fold by fold, as CSV; what only paired comparisons need stays in the store."""
+    plain = results.drop(columns=["scalar_nll", "scalar_series"], errors="ignore")
+    write_file(folder / "results.csv", plain.to_csv(index=False, float_format="%.6g").encode())
