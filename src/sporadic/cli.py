@@ -17,6 +17,7 @@ from sporadic.commands.fit import fit
 from sporadic.commands.forecast import forecast
 from sporadic.commands.models import models
 from sporadic.commands.prepare import prepare
+from sporadic.commands.reproduce import reproduce
 from sporadic.commands.score import score
 from sporadic.commands.simulate import simulate
 from sporadic.errors import DivergedWarning, HeldControlsWarning, SporadicError
@@ -35,6 +36,7 @@ app = App(
 for command in COMMANDS:
     app.command(command)
 app.command(prepare)
+app.command(reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

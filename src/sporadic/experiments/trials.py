@@ -14,12 +14,16 @@ from sporadic.errors import DivergedError, OptionError
 from sporadic.experiments.sources import Source, fingerprint_of, folds_of, panel_of
 from sporadic.experiments.store import Store
 from sporadic.forecaster import Forecaster
+from sporadic.oracle import MomentMatchedOUFilter, OUFilter
 from sporadic.panel import Panel
 from sporadic.persistence import load
 from sporadic.scaling import Scaling
 from sporadic.scores import LEVELS, Score
 from sporadic.storage import digest
 from sporadic.training import Epoch
+
+ORACLES = {"ou-oracle": OUFilter, "ou-moment-matched": MomentMatchedOUFilter}
+"""Filters that stand for a model where the data are simulated OU pairs; there is nothing to fit."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Trial:
     @property
     def key(self) -> str:
         """Of data, model, options and fold: where the data lie does not matter."""
-        facts = asdict(self) | {"data": fingerprint_of(self.data), "options": self.forecaster().get_params()}
+        options = self.options if self.model in ORACLES else self.forecaster().get_params()
+        facts = asdict(self) | {"data": fingerprint_of(self.data), "options": dict(options)}
         facts["fold"] = {name: part.tolist() for name, part in vars(folds_of(self.data)[self.fold]).items()}
         return digest(json.dumps(facts, sort_keys=True).encode())[:20]
 
@@ -80,6 +85,9 @@ def fit_trial(trial: Trial, store: Store, *, on_epoch: Callable[[Epoch], None] =
     forecaster, start = trial.forecaster(), time.perf_counter()
     checkpoint = store.checkpoint(key)
     record = described(trial, key, "fit")
+    if trial.model in ORACLES:
+        score = _scored(trial, store, validation)
+        return store.add(record | {"validation_nll": score.nll, "validation_mse": score.mse, "seconds": 0.0})
     try:
         forecaster.fit(train, validation=validation, cutoff=trial.cutoff, next_k=trial.next_k, progress=False,
                        checkpoint=checkpoint, on_epoch=on_epoch)  # fmt: skip
@@ -110,9 +118,15 @@ def read_test(trial: Trial, store: Store) -> dict[str, Any]:
     if (known := store.find(key, "test")) is not None:
         return known
     _, _, test = trial.parts()
-    forecaster = load(store.model(key))
-    score = forecaster.score(test, cutoff=trial.cutoff, next_k=trial.next_k, units=trial.units)
+    score = _scored(trial, store, test)
     return store.add(described(trial, key, "test") | summary(score) | _by_all_data(trial, score))
+
+
+def _scored(trial: Trial, store: Store, part: Panel) -> Score:
+    if trial.model in ORACLES:
+        return ORACLES[trial.model](trial.data["setting"]).score(part, cutoff=trial.cutoff, next_k=trial.next_k)
+    forecaster = load(store.model(trial.key))
+    return forecaster.score(part, cutoff=trial.cutoff, next_k=trial.next_k, units=trial.units)
 
 
 def summary(score: Score) -> dict[str, Any]:

@@ -1,0 +1,188 @@
+"""`sporadic reproduce ou-table`"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from sporadic.commands.data_options import separated
+from sporadic.commands.output import check_folder, console
+from sporadic.commands.ray_option import Ray
+from sporadic.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sporadic.experiments.crews import AbstractCrew
+    from sporadic.experiments.tables import Table
+
+Several = Annotated[list[str], Parameter(negative=(), consume_multiple=True)]
+Data = Annotated[
+    list[str],
+    Parameter(
+        negative=(),
+        help="A folder that sporadic prepare wrote, or a table in the layout of the authors' code; name=path if its "
+        "name does not tell which data set it is. May be given several times.",
+    ),
+]
+
+reproduce = App(
+    name="reproduce",
+    help="The paper's tables and figures, each by one command, our numbers beside the published ones.",
+)
+
+
+@Parameter(name="*", group="How it is run")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What all experiments have in common."""
+
+    out: Path = Path("results")
+    """The folder to write to; each experiment has one of its own in it. What is finished there is not done again."""
+    quick: Annotated[bool, Parameter(negative=())] = False
+    """A few minutes on two cores; says so in its output."""
+    smoke: Annotated[bool, Parameter(negative=())] = False
+    """Only shows that it works, in seconds."""
+    workers: int | None = None
+    """How many fits at once; by default one per core."""
+    ray: Ray = None
+    stop_before_test: Annotated[bool, Parameter(negative=())] = False
+    """Fit and choose, but open no test set yet: the configurations can be put on record first."""
+
+    @property
+    def mode(self) -> str:
+        if self.quick and self.smoke:
+            raise OptionError("Give --quick or --smoke, not both.")
+        return "quick" if self.quick else "smoke" if self.smoke else "full"
+
+    def folder(self, name: str) -> Path:
+        folder = self.out / (name if self.mode == "full" else f"{name}-{self.mode}")
+        folder.mkdir(parents=True, exist_ok=True)
+        check_folder(folder)
+        return folder
+
+    @contextmanager
+    def crew(self) -> "Iterator[AbstractCrew]":
+        """The workers: a Ray cluster, this process alone for a smoke test, or a process per core."""
+        import os
+
+        from sporadic.experiments.crews import Alone, Processes, RayCluster
+
+        if self.ray is not None:
+            from sporadic.cluster.session import connected
+
+            with connected(self.ray):
+                yield RayCluster()
+        elif self.mode == "smoke" and self.workers is None:
+            yield Alone()
+        else:
+            yield Processes(self.workers if self.workers is not None else os.cpu_count() or 1)
+
+
+USUAL = RunOptions()
+
+
+@reproduce.command
+def ou_table(*, run: RunOptions = USUAL) -> int:
+    """Ornstein-Uhlenbeck pairs: four settings, the GRU-ODE-Bayes family and the NeuralODE-VAEs, beside the exact filter.
+
+    ```
+    sporadic reproduce ou-table --quick
+    sporadic reproduce ou-table --out results
+    ```
+    """
+    from sporadic.experiments.ou_table import ou_table
+
+    screen, folder = console(), run.folder("ou-table")
+    with run.crew() as crew:
+        table = ou_table(folder, mode=run.mode, crew=crew, tell=_teller(screen), read_tests=not run.stop_before_test)
+    return _show(screen, table, folder)
+
+
+@reproduce.command
+def forecast_table(*, data: Data, models: Several | None = None, folds: int = 5, run: RunOptions = USUAL) -> int:
+    """Table 1: every model on real data, five folds, the same search for each.
+
+    ```
+    sporadic reproduce forecast-table --data ushcn --data p12
+    sporadic reproduce forecast-table --data ushcn=small_chunked_sporadic.csv --quick
+    ```
+
+    Args:
+        models: Rows of the table; by default all.
+        folds: How many of the five folds.
+    """
+    from sporadic.experiments.forecast_table import forecast_table
+    from sporadic.experiments.sources import recognise
+
+    screen = console()
+    chosen = [(given, run.folder(f"forecast-table-{recognise(given)[0]}")) for given in data]
+    with run.crew() as crew:
+        for given, folder in chosen:
+            table = forecast_table(
+                given, folder, mode=run.mode, crew=crew, tell=_teller(screen), models=separated(models) or (),
+                folds=folds, read_tests=not run.stop_before_test,
+            )  # fmt: skip
+            _show(screen, table, folder)
+    return 0
+
+
+@reproduce.command
+def small_sample(*, data: Data, folds: int = 5, run: RunOptions = USUAL) -> int:
+    """GRU-ODE-Bayes, its discretised twin and NeuralODE-VAE-Mask with 1,000, 2,000 and all training series.
+
+    ```
+    sporadic reproduce small-sample --data p12
+    ```
+
+    Args:
+        folds: How many of the five folds.
+    """
+    from sporadic.experiments.small_sample import small_sample
+
+    return _on_data(small_sample, "small-sample", data, folds, run)
+
+
+@reproduce.command
+def ablation(*, data: Data, folds: int = 5, run: RunOptions = USUAL) -> int:
+    """GRU-Bayes against the MLP that the paper puts in its place.
+
+    ```
+    sporadic reproduce ablation --data p12
+    ```
+
+    Args:
+        folds: How many of the five folds.
+    """
+    from sporadic.experiments.small_sample import ablation
+
+    return _on_data(ablation, "ablation", data, folds, run)
+
+
+def _on_data(experiment, name: str, data: list[str], folds: int, run: RunOptions) -> int:
+    from sporadic.experiments.sources import recognise
+
+    screen = console()
+    chosen = [(given, run.folder(f"{name}-{recognise(given)[0]}")) for given in data]
+    with run.crew() as crew:
+        for given, folder in chosen:
+            table = experiment(
+                given, folder, mode=run.mode, crew=crew, tell=_teller(screen), folds=folds,
+                read_tests=not run.stop_before_test,
+            )  # fmt: skip
+            _show(screen, table, folder)
+    return 0
+
+
+def _teller(screen: "Console"):
+    return lambda sentence: screen.print(sentence, soft_wrap=True, markup=False)
+
+
+def _show(screen: "Console", table: "Table | None", folder: Path) -> int:
+    if table is not None:
+        screen.print(table)
+        screen.print(f"Written to {str(folder)!r}.", soft_wrap=True, markup=False)
+    return 0

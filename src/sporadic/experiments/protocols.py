@@ -1,0 +1,58 @@
+"""What is forecast on each data set, and the sizes that the paper gave its models there (PROTOCOL.md, section 1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sporadic.errors import one_of
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The next `next_k` time points after `cutoff`, in the data's own time.
+
+    `sizes` are the paper's hidden sizes, `paper` its training; `calendar` is for the rows that see the season.
+    """
+
+    title: str
+    cutoff: float
+    sizes: Mapping[str, Any]
+    paper: Mapping[str, Any]
+    calendar: Mapping[str, float] | None = None
+    covariates: bool = False
+    next_k: int = 3
+    flow: Mapping[str, Any] = field(default_factory=dict)  # how long a step of the discretised model is
+
+
+_ADAM = {"optimiser": "paper", "learning_rate": 1e-3}
+
+PROTOCOLS = {
+    "ushcn": Protocol(
+        "USHCN-Daily",
+        150.0,
+        {"hidden_size": 50, "obs_size": 25, "prep_size": 10},
+        {**_ADAM, "weight_decay": 1e-4, "dropout": 0.2, "max_epochs": 100, "batch_size": 500, "patience": 100},
+        calendar={"year": 49.02},
+        flow={"step": 0.1},
+    ),
+    "mimic3": Protocol(
+        "MIMIC-III",
+        72.0,
+        {"hidden_size": 100, "obs_size": 25, "prep_size": 10},
+        {**_ADAM, "weight_decay": 1e-4, "dropout": 0.2, "max_epochs": 60, "batch_size": 500, "patience": 60},
+        covariates=True,
+        flow={"step": 1.0},
+    ),
+    "physionet2012": Protocol(
+        "PhysioNet-2012",
+        36.0,
+        {"hidden_size": 100, "obs_size": 25, "prep_size": 10},
+        {**_ADAM, "weight_decay": 1e-4, "dropout": 0.2, "max_epochs": 60, "batch_size": 500, "patience": 60},
+        covariates=True,
+        flow={"step": 0.5},
+    ),
+}
+
+
+def protocol_of(name: str) -> Protocol:
+    return PROTOCOLS[one_of("A data set", name, tuple(PROTOCOLS))]
