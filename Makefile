@@ -7,7 +7,7 @@ STAMP := .venv/stamp
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := .venv
-.PHONY: .venv demo lint test docs format constraints clean
+.PHONY: .venv demo lint test results-quick docs format constraints clean
 
 .venv: $(STAMP)
 
@@ -38,6 +38,10 @@ test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Every table and figure of the paper, shortened; the data are simulated or, where they are at hand, real.
+results-quick: $(STAMP)
+	$(BIN)/python -m benchmarks.results_quick
 
 docs: $(STAMP)
 	$(BIN)/zensical build --strict

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import equinox as eqx
 import jax
 import numpy as np
@@ -21,6 +20,7 @@ import pandas as pd
 import safetensors
 import safetensors.numpy
 
+from sporadic.database import connect
 from sporadic.errors import FileError, OptionError
 
 _MOST_JSON = 64 * 2**20  # bytes: what no honest file of ours comes near
@@ -102,7 +102,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def parquet(table: pd.DataFrame) -> bytes:
     """A table as the content of a Parquet file."""
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as database:
+    with tempfile.TemporaryDirectory() as folder, connect() as database:
         path = Path(folder) / "table.parquet"
         database.register("entries", table)
         database.execute(f"copy entries to '{path}' (format parquet)")

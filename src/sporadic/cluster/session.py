@@ -114,7 +114,9 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise OptionError(f"Nobody answers at {quote(address)} ({reason}): is that the address of a Ray cluster?") from None
+        raise OptionError(
+            f"Nobody answers at {quote(address)} ({reason}): is that the address of a Ray cluster?"
+        ) from None
 
 
 @contextmanager

@@ -64,6 +64,19 @@ class DataOptions:
             return panel
         return read(path, **self._given())
 
+    def source(self, path: Path) -> dict[str, Any]:
+        """What `read` reads, as plain JSON, for processes that read it themselves (`sporadic.experiments.sources`)."""
+        from sporadic.preparation.folder import is_prepared
+
+        if is_prepared(path):
+            self._prepared(path)  # refuses options that such a folder does not take
+            return {"prepared": str(path.resolve())}
+        given = {name: value for name, value in self._given().items() if value is not None}
+        for name in ("static", "controls"):
+            if isinstance(given.get(name), str):
+                given[name] = str(Path(given[name]).resolve())
+        return {"file": str(path.resolve()), **given}
+
     def read_for(self, forecaster: "Forecaster", path: Path) -> "Panel":
         """Data for a fitted forecaster: names that were not given are those of the data it was fitted on."""
         if (panel := self._prepared(path)) is not None:

@@ -87,7 +87,7 @@ USUAL = RunOptions()
 
 @reproduce.command
 def ou_table(*, run: RunOptions = USUAL) -> int:
-    """Ornstein-Uhlenbeck pairs: four settings, the GRU-ODE-Bayes family and the NeuralODE-VAEs, beside the exact filter.
+    """Ornstein-Uhlenbeck pairs in four settings: the GRU-ODE-Bayes family and NeuralODE-VAEs beside the exact filter.
 
     ```
     sporadic reproduce ou-table --quick
@@ -160,6 +160,27 @@ def ablation(*, data: Data, folds: int = 5, run: RunOptions = USUAL) -> int:
     from sporadic.experiments.small_sample import ablation
 
     return _on_data(ablation, "ablation", data, folds, run)
+
+
+@reproduce.command
+def figures(*, only: Several | None = None, run: RunOptions = USUAL) -> int:
+    """The paper's figures as PNG and PDF, and the numbers that are measured for them.
+
+    ```
+    sporadic reproduce figures --quick
+    sporadic reproduce figures --only 1 5
+    ```
+
+    Args:
+        only: Figures by number or name; by default all.
+    """
+    from sporadic.experiments.figures import draw_figures
+
+    screen, folder = console(), run.folder("figures")
+    with run.crew() as crew:
+        drawn = draw_figures(folder, mode=run.mode, crew=crew, tell=_teller(screen), only=separated(only) or ())
+    _teller(screen)(f"Wrote {len(drawn)} files to {str(folder)!r}.")
+    return 0
 
 
 def _on_data(experiment, name: str, data: list[str], folds: int, run: RunOptions) -> int:

@@ -2,11 +2,12 @@
 
 import abc
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from sporadic.errors import OptionError, SporadicError
@@ -86,12 +87,21 @@ class Processes(AbstractCrew):
 
 
 def _settle(counter: Any) -> None:
-    """Gives a worker a core of its own, on which its arithmetic then stays."""
+    """Gives a worker a core of its own, on which its arithmetic then stays; and lets it end with its parent."""
+    threading.Thread(target=_follow_parent, daemon=True).start()
     with counter.get_lock():
         number, counter.value = counter.value, counter.value + 1
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[number % len(cores)]})
+
+
+def _follow_parent() -> None:
+    """A worker whose parent was killed would go on with what is queued."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ class RayCluster(AbstractCrew):
 
     def run(self, function: Callable[..., Any], jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
         import ray
-        from ray.exceptions import RayTaskError, WorkerCrashedError
+        from ray.exceptions import WorkerCrashedError
 
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(function)
         waiting = {remote.remote(*job): number for number, job in enumerate(jobs)}
@@ -115,8 +125,6 @@ class RayCluster(AbstractCrew):
             for each in done:
                 try:
                     result = ray.get(each)
-                except RayTaskError as error:
-                    raise error.cause if isinstance(error.cause, SporadicError) else error from None
                 except WorkerCrashedError:
                     raise WorkerLostError(
                         f"A worker of the cluster died {RETRIES + 1} times over one job, perhaps for want of memory. "

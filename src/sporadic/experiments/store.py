@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
+from sporadic.database import connect
 from sporadic.errors import FileError
 from sporadic.storage import parquet, write_file
 
@@ -64,7 +65,7 @@ class Store:
 
 
 def _read(path: str) -> pd.DataFrame:
-    with duckdb.connect() as database:
+    with connect() as database:
         try:
             return database.execute(
                 "select * from read_parquet(?, union_by_name = true) order by key, stage", [path]

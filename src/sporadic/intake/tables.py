@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 
+from sporadic.database import connect
 from sporadic.errors import FileError, one_of, quote, such
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -74,7 +75,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     with path.open("rb") as file:
         if file.read(4) != b"PAR1":
             raise FileError(f"{_name(path)} is not a Parquet file, whatever its name says.")
-    with duckdb.connect() as database:
+    with connect() as database:
         database.execute("set TimeZone = 'UTC'")
         database.execute(
             "create temp table entries as from read_parquet(?, hive_partitioning = false)", [_unexpanded(path)]
@@ -91,7 +92,7 @@ def _read_csv(path: Path, suffix: str, ids: Collection[str], encoding: str) -> p
     header, delimiter = _header(path, suffix, encoding)
     columns = [f"c{number}" for number in range(len(header))]  # DuckDB's names ignore case, a user's do not
     compression = "gzip" if suffix.endswith(".gz") else "none"
-    with duckdb.connect() as database:
+    with connect() as database:
         database.execute(
             "create temp table entries as from read_csv(?, columns = ?, delim = ?, encoding = ?, compression = ?, "
             "auto_detect = false, header = true, quote = '\"', escape = '\"', hive_partitioning = false, "

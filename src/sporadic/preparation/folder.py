@@ -137,9 +137,9 @@ def _counted(prepared: Prepared) -> list[dict[str, Any]]:
 
 def _write_parquet(table: pd.DataFrame, path: Path, order: tuple[str, ...]) -> None:
     """By one thread and in a fixed order, since the bytes must not depend on the machine."""
-    import duckdb
+    from sporadic.database import connect
 
-    with duckdb.connect(config={"threads": 1}) as database:
+    with connect(threads=1) as database:
         database.register("entries", table)
         place = str(path).replace("'", "''")
         database.execute(f"copy (from entries order by {', '.join(order)}) to '{place}' (format parquet)")

@@ -105,9 +105,9 @@ def read_stays(sources: Sources, progress: Progress) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     """The numbers as they were written: 92.33 and not the float nearest to it."""
-    import duckdb
+    from sporadic.database import connect
 
-    with told_simply(path), duckdb.connect() as database:
+    with told_simply(path), connect() as database:
         return database.execute(
             "select record_id as id, minutes::integer as minutes, coalesce(trim(parameter), '') as parameter, "
             "value::varchar::double as value from read_parquet(?, file_row_number = true) order by file_row_number",

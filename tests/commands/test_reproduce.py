@@ -1,0 +1,103 @@
+"""`sporadic reproduce` and `sporadic search`, as they are typed."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.commands.conftest import SMALL, Run, visits
+from tests.experiments.chunked import write_chunked
+
+pytestmark = [pytest.mark.usefixtures("compiled_quickly"), pytest.mark.xdist_group("reproduce")]
+
+
+def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
+    done = run("reproduce", "ou-table", "--smoke")
+    assert done.code == 0, done.err
+    assert "SMOKE RUN: it shows that the command works; the figures mean nothing." in done.text
+    assert "that was the last" in done.text
+    folder = here / "results" / "ou-table-smoke"
+    results = pd.read_csv(folder / "results.csv").set_index("model")
+    assert list(results.index) == ["ou-oracle", "ou-moment-matched", "gru-ode-bayes", "neural-ode-vae"]
+    assert results.loc["ou-oracle", "behind"] == 0
+    assert (results["nll"] - results.loc["ou-oracle", "nll"] - results["behind"]).abs().max() < 1e-5
+    assert "| random-r | gru-ode-bayes | " in (folder / "table.md").read_text()
+    assert "-1.260" in (folder / "table.md").read_text()
+    again = run("reproduce", "ou-table", "--smoke")
+    assert "0 to fit with 1 worker, 4 known already. 0 to test with 1 worker, 4 known already." in again.text
+
+
+def test_table_1_on_a_table_of_the_authors_layout(run: Run, here: Path):
+    write_chunked(here / "ushcn.csv", series=60)
+    command = ("reproduce", "forecast-table", "--data", "ushcn.csv", "--smoke", "--out", "out")
+    stopped = run(*command, "--stop-before-test")
+    assert stopped.code == 0, stopped.err
+    assert "No test set was opened." in stopped.text
+    folder = here / "out" / "forecast-table-ushcn-smoke"
+    chosen = json.loads((folder / "configurations.json").read_text())
+    assert [row["row"] for row in chosen["rows"]] == ["mean", "best"]
+    assert chosen["rows"][1]["options"]["calendar"] == {"year": 49.02}
+    assert not (folder / "table.md").exists()
+    done = run(*command)
+    assert done.code == 0, done.err
+    assert "0.272 ± 0.047" in done.text
+    assert set(pd.read_csv(folder / "results.csv")["row"]) == {"mean", "best"}
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert [event["count"] for event in log if event["event"] == "test read"] == [1, 2]
+
+
+@pytest.mark.parametrize(("name", "models"), [("small-sample", 3), ("ablation", 2)])
+def test_other_tables(run: Run, here: Path, name: str, models: int):
+    write_chunked(here / "ushcn.csv", series=60)
+    done = run("reproduce", name, "--data", "ushcn.csv", "--smoke")
+    assert done.code == 0, done.err
+    results = pd.read_csv(here / "results" / f"{name}-ushcn-smoke" / "results.csv")
+    assert results["model"].nunique() == len(results) == models
+    assert "Published numbers are those of MIMIC-III." in done.text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("ou-table", "--quick", "--smoke"), "Give --quick or --smoke, not both."),
+        (("forecast-table", "--data", "nowhere"), "There is no 'nowhere': name a folder that sporadic prepare wrote."),
+        (("forecast-table", "--data", "ushcn.csv", "--models", "gru"), "A row must be one of"),
+        (("forecast-table", "--data", "ushcn.csv", "--folds", "9"), "These data have 5 folds; got 9."),
+        (("forecast-table", "--data", "tides=ushcn.csv"), "A data set must be one of"),
+        (("ou-table", "--workers", "0"), "workers must be at least 1; got 0."),
+        (("ou-table", "--smoke", "--ray", "nonsense"), "A Ray cluster is auto, local, ray://host:port or host:port"),
+    ],
+)
+def test_mistakes_are_one_sentence(run: Run, here: Path, words: tuple[str, ...], sentence: str):
+    write_chunked(here / "ushcn.csv", series=20)
+    done = run("reproduce", *words)
+    assert done.code == 2
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_search_and_a_fit_with_what_it_found(run: Run, here: Path):
+    visits().to_csv("visits.csv", index=False)
+    words = (
+        "--id",
+        "patient",
+        "--time",
+        "day",
+        "--static",
+        "sex",
+        "--model",
+        "gru-simple",
+        *SMALL[:6],
+        "--max-epochs",
+        "1",
+    )
+    done = run("search", "visits.csv", *words, "--space", "paper", "--trials", "1", "--workers", "1", "--out", "found")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == "  sporadic fit visits.csv --config found/best.toml --out model"
+    assert len(pd.read_csv("found/trials.csv")) == 1
+    fitted = run("fit", "visits.csv", *words[:6], "--config", "found/best.toml", "--out", "model")
+    assert fitted.code == 0, fitted.err
+    assert "gru-simple" in fitted.out
+    other = run("search", "visits.csv", *words, "--space", "wide", "--trials", "1", "--out", "found")
+    assert (other.code, "holds another search" in other.err) == (2, True)

@@ -1,0 +1,98 @@
+"""Fit, choose, write down, test: in this order, and each once."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sporadic.experiments.crews import Alone
+from sporadic.experiments.measuring import CONFIGURATIONS, LOG, Candidate, Clock, choose, measure, write_results
+from sporadic.experiments.trials import Trial
+
+SOURCE = {"simulated": "ou", "n": 40, "setting": "independent", "seed": 3}
+
+
+def candidate(row: str, fold: int, one_for_all: bool = False, **options: object) -> Candidate:
+    trial = Trial(SOURCE, {"model": row, **options}, fold=fold, cutoff=4.0, next_k=1)
+    return Candidate({"row": row}, trial, one_for_all)
+
+
+PLAN = [
+    candidate(row, fold, dropout=dropout) for row in ("mean", "last-value") for fold in (0, 1) for dropout in (0.0, 0.2)
+]
+
+
+def events(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+
+
+def test_a_choice_is_made_fold_by_fold_or_once_for_all():
+    plan = [candidate("gru-d", fold, one, dropout=d) for one in (False,) for fold in (0, 1) for d in (0.0, 0.1)]
+    assert choose(plan, [1.0, 2.0, 5.0, 3.0]) == [0, 3]
+    plan = [candidate("gru-d", fold, True, dropout=d) for fold in (0, 1) for d in (0.0, 0.1)]
+    assert choose(plan, [1.0, 2.0, 5.0, 3.0]) == [1, 3]  # means 3 and 2.5
+    assert choose(plan, [1.0, np.inf, 5.0, 3.0]) == [0, 2]
+
+
+def test_rows_come_in_the_order_in_which_they_were_named():
+    plan = [candidate("mean", 1), candidate("gru-d", 0), candidate("mean", 0)]
+    assert choose(plan, [3.0, 2.0, 1.0]) == [0, 2, 1]
+
+
+def test_every_row_and_fold_has_one_line_and_one_reading(tmp_path: Path):
+    said: list[str] = []
+    results = measure(PLAN, tmp_path, crew=Alone(), tell=said.append)
+    assert results is not None
+    assert results[["row", "fold"]].to_numpy().tolist() == [
+        ["mean", 0], ["mean", 1], ["last-value", 0], ["last-value", 1]
+    ]  # fmt: skip
+    log = events(tmp_path)
+    assert [event["event"] for event in log] == ["fit"] * 8 + ["configurations chosen"] + ["test read"] * 4
+    assert [event["count"] for event in log[9:]] == [1, 2, 3, 4]
+    assert said[0] == "8 to fit with 1 worker."
+    assert said[8].startswith("[8/8] last-value, fold 1: validation nll ")
+    assert said[8].endswith("that was the last")
+
+    said.clear()
+    again = measure(PLAN, tmp_path, crew=Alone(), tell=said.append)
+    assert said == ["0 to fit with 1 worker, 8 known already.", "0 to test with 1 worker, 4 known already."]
+    assert events(tmp_path) == log
+    assert again is not None
+    assert again["nll"].tolist() == results["nll"].tolist()
+
+    write_results(tmp_path, results)
+    header = (tmp_path / "results.csv").read_text().splitlines()[0]
+    assert header.startswith("row,validation_nll,")
+    assert "scalar" not in header
+
+
+def test_configurations_are_on_disk_before_a_test_set_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def look(trial, store):
+        raise AssertionError((tmp_path / CONFIGURATIONS).read_text())
+
+    monkeypatch.setattr("sporadic.experiments.measuring.read_test", look)
+    with pytest.raises(AssertionError, match='"chosen by": "validation nll"'):
+        measure(PLAN, tmp_path, crew=Alone(), tell=lambda sentence: None)
+
+
+def test_stopping_before_the_test_opens_none(tmp_path: Path):
+    said: list[str] = []
+    assert measure(PLAN, tmp_path, crew=Alone(), tell=said.append, read_tests=False) is None
+    assert not [event for event in events(tmp_path) if event["event"] == "test read"]
+    assert said[-1].startswith("No test set was opened. The chosen configurations are in ")
+    chosen = json.loads((tmp_path / CONFIGURATIONS).read_text())
+    assert [(row["row"], row["fold"]) for row in chosen["rows"]] == [
+        ("mean", 0), ("mean", 1), ("last-value", 0), ("last-value", 1)
+    ]  # fmt: skip
+    assert chosen["candidates"] == 8
+
+
+def test_the_clock_speaks_of_what_is_left(monkeypatch: pytest.MonkeyPatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock = Clock(2, ["gru-d"] * 4)
+    now[0] = 60.0
+    assert (clock.tick(2), clock.left) == ("[1/4]", "about 3 min left")
+    now[0] = 80.0
+    assert (clock.tick(0), clock.left) == ("[2/4]", "about 80 s left")
