@@ -88,11 +88,10 @@ def test_stopping_before_the_test_opens_none(tmp_path: Path):
     assert chosen["candidates"] == 8
 
 
-def test_the_clock_speaks_of_what_is_left(monkeypatch: pytest.MonkeyPatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    clock = Clock(2, ["gru-d"] * 4)
-    now[0] = 60.0
-    assert (clock.tick(2), clock.left) == ("[1/4]", "about 3 min left")
-    now[0] = 80.0
-    assert (clock.tick(0), clock.left) == ("[2/4]", "about 80 s left")
+def test_the_clock_goes_by_how_long_the_same_model_took():
+    clock = Clock(2, ["mean", "gru-d", "gru-d", "t-lstm", "mean"])
+    assert (clock.tick(0, 1.0), clock.left) == ("[1/5]", "about 2 s left")
+    assert (clock.tick(2, 200.0), clock.left) == ("[2/5]", "about 3 min left")  # t-lstm is taken to be as slow
+    assert (clock.tick(3, 50.0), clock.left) == ("[3/5]", "about 2 min left")
+    assert (clock.tick(1, 100.0), clock.left) == ("[4/5]", "about 0 s left")
+    assert (clock.tick(4, 1.0), clock.left) == ("[5/5]", "that was the last")

@@ -1,7 +1,6 @@
 """From candidates to test scores, alike for every table: fit, choose on validation, write that down, then test."""
 
 import json
-import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def measure(
     fits = fit_all(trials, folder, crew=crew, tell=tell)
     keys = [fit["key"] for fit in fits]
     chosen = choose(candidates, [fit["validation_nll"] for fit in fits])
-    _write_configurations(folder, journal, candidates, keys, chosen, len(candidates))
+    _write_configurations(folder, journal, candidates, keys, chosen)
     if not read_tests:
         tell(f"No test set was opened. The chosen configurations are in {str(folder / CONFIGURATIONS)!r}.")
         return None
@@ -88,7 +87,8 @@ def fit_all(trials: Sequence[Trial], folder: Path, *, crew: AbstractCrew, tell: 
     for finished, record in crew.run(fit_trial, [(trials[number], store) for number in new]):
         trial = trials[new[finished]]
         journal.note("fit", key=record["key"], model=trial.model, fold=trial.fold, **_scores(record))
-        tell(f"{clock.tick(finished)} {trial.model}, fold {trial.fold}: {_brief(record)}; {clock.left}")
+        place = clock.tick(finished, record["seconds"])
+        tell(f"{place} {trial.model}, fold {trial.fold}: {_brief(record)}; {clock.left}")
     found = {key: store.find(key, "fit") for key in set(keys)}
     return [found[key] or {} for key in keys]
 
@@ -110,25 +110,27 @@ def choose(candidates: Sequence[Candidate], validation_nll: Sequence[float]) -> 
 
 
 class Clock:
-    """How long the rest will take, from how long fits of the same models took."""
+    """How long the rest will take, from how long jobs of the same kind took."""
 
-    def __init__(self, workers: int, models: Sequence[str]):
-        self._workers, self._models = workers, list(models)
-        self._waiting = set(range(len(models)))
-        self._start = time.monotonic()
+    def __init__(self, workers: int, kinds: Sequence[str]):
+        self._workers, self._kinds = workers, list(kinds)
+        self._waiting = set(range(len(kinds)))
+        self._taken: dict[str, list[float]] = defaultdict(list)
 
-    def tick(self, number: int) -> str:
-        """Another one is done: `[3/20]`."""
+    def tick(self, number: int, seconds: float) -> str:
+        """Another one is done, which took so long: `[3/20]`."""
         self._waiting.discard(number)
-        return f"[{len(self._models) - len(self._waiting)}/{len(self._models)}]"
+        self._taken[self._kinds[number]].append(seconds)
+        return f"[{len(self._kinds) - len(self._waiting)}/{len(self._kinds)}]"
 
     @property
     def left(self) -> str:
-        """In words; models of which none is done yet are taken to be like the others."""
-        done = len(self._models) - len(self._waiting)
-        seconds = (time.monotonic() - self._start) / max(done, 1) * len(self._waiting)
+        """In words; a kind of which none is done yet is taken to be as slow as the slowest so far."""
         if not self._waiting:
             return "that was the last"
+        mean = {kind: float(np.mean(seconds)) for kind, seconds in self._taken.items()}
+        slowest = max(mean.values(), default=0.0)
+        seconds = sum(mean.get(self._kinds[number], slowest) for number in self._waiting) / self._workers
         return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
 
 
@@ -138,12 +140,12 @@ def _tell_of_work(tell: Tell, verb: str, new: int, known: int, crew: AbstractCre
 
 
 def _write_configurations(
-    folder: Path, journal: Journal, candidates: Sequence[Candidate], keys: Sequence[str], chosen: Sequence[int], n: int
+    folder: Path, journal: Journal, candidates: Sequence[Candidate], keys: Sequence[str], chosen: Sequence[int]
 ) -> None:
     """The choice as JSON; noted in the log unless it is the same as before."""
     content = {
         "chosen by": "validation nll",
-        "candidates": n,
+        "candidates": len(candidates),
         "rows": [
             {
                 **candidates[number].row,

@@ -7,6 +7,7 @@ experiment, so a choice that was fitted before is not fitted again.
 
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,8 +94,8 @@ def search_locally(search: Search, folder: Path, *, trials: int, crew: AbstractC
     jobs = [(search, folder, number) for number in range(trials) if not _is_done(study, number)]
     tell(f"{len(jobs)} of {trials} trials to do with {crew.size} at once; {finished} were done before.")
     clock = Clock(crew.size, [search.trial.model] * len(jobs))
-    for number, outcome in crew.run(_optuna_trial, jobs):
-        tell(f"{clock.tick(number)} {outcome}; {clock.left}")
+    for number, (outcome, seconds) in crew.run(_optuna_trial, jobs):
+        tell(f"{clock.tick(number, seconds)} {outcome}; {clock.left}")
     return write_search(search, folder)
 
 
@@ -120,10 +121,14 @@ def _is_done(study: Any, job: int) -> bool:
     return any(trial.user_attrs.get("job") == job and trial.state.is_finished() for trial in study.trials)
 
 
-def _optuna_trial(search: Search, folder: Path, job: int) -> str:
-    """One trial. If a process died over it, the same choice is taken up again, from its last epoch."""
+def _optuna_trial(search: Search, folder: Path, job: int) -> tuple[str, float]:
+    """One trial: what came of it, and the seconds it took.
+
+    If a process died over it, the same choice is taken up again, from its last epoch.
+    """
     import optuna
 
+    start = time.perf_counter()
     study = _study(search, folder)
     study.sampler = optuna.samplers.TPESampler(seed=search.seed * 100_003 + job)
     begun = [trial for trial in study.trials if trial.user_attrs.get("job") == job]
@@ -142,9 +147,9 @@ def _optuna_trial(search: Search, folder: Path, job: int) -> str:
         nll = try_out(search, values, folder, report=report)
     except Pruned:
         study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        return f"{_words(values)}: stopped early"
+        return f"{_words(values)}: stopped early", time.perf_counter() - start
     study.tell(trial, nll if math.isfinite(nll) else _WORST)
-    return f"{_words(values)}: validation nll {nll:.4f}"
+    return f"{_words(values)}: validation nll {nll:.4f}", time.perf_counter() - start
 
 
 def _suggest(trial: Any, name: str, part: Any) -> Any:

@@ -92,7 +92,7 @@ def fit_trial(trial: Trial, store: Store, *, on_epoch: Callable[[Epoch], None] =
         forecaster.fit(train, validation=validation, cutoff=trial.cutoff, next_k=trial.next_k, progress=False,
                        checkpoint=checkpoint, on_epoch=on_epoch)  # fmt: skip
     except DivergedError:
-        return store.add(record | {"validation_nll": np.inf, "validation_mse": np.inf, "epochs": 0})
+        return store.add(record | {"validation_nll": np.inf, "validation_mse": np.inf, "epochs": 0, "seconds": 0.0})
     forecaster.save(store.model(key), force=True)
     if history := forecaster.history:
         best = min(history, key=lambda epoch: epoch.validation_nll)
