@@ -11,6 +11,12 @@ import jax
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
+# Read when JAX first computes, here and in processes started here: the older of XLA's two code generators takes half
+# the time of the newer one, and tests compile far more than they compute.
+OLDER = "--xla_cpu_use_fusion_emitters=false"
+if OLDER not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {OLDER}".strip()
+
 # Every run draws the same examples. The first call of a jitted function compiles it, hence neither a deadline nor a
 # judgement on slowness; and `x64`, which a test with @given may use, is the same for all of its examples.
 hypothesis.settings.register_profile(
@@ -23,6 +29,15 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("sporadic")
 set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, too, stay out of the repository
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file go to one worker of xdist, which compiles and fits once what they share; other groups than
+    files are named by the tests themselves."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(scope="module", autouse=True)

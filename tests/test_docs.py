@@ -94,13 +94,18 @@ def is_run(path: Path) -> bool:
     )
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if is_run(page)], ids=lambda page: page.stem)
+def by_itself(page: Path):
+    """Pages share nothing, so any worker may take the next one."""
+    return pytest.param(page, id=page.stem, marks=pytest.mark.xdist_group(page.name))
+
+
+@pytest.mark.parametrize("page", [by_itself(page) for page in PAGES if is_run(page)])
 def test_a_page_does_what_it_says(page, tmp_path):
     quiet = "ignore:Error:UserWarning:jax._src.compiler"  # a cache entry cut short when a run was killed
     command = [sys.executable, "-W", "error", "-W", quiet, __file__, str(page)]
     environment = dict(os.environ) | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
-    if page.stem == "README":  # it runs as a user runs it, who has no cache
-        environment = {name: value for name, value in environment.items() if not name.startswith("JAX_")}
+    if page.stem == "README":  # it runs as a user runs it, who has neither a cache nor haste
+        environment = {name: value for name, value in environment.items() if not name.startswith(("JAX_", "XLA_"))}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert page.stem != "README" or "hi-95" in done.stdout  # its last line shows forecasts

@@ -19,7 +19,10 @@ from sporadic.models import AbstractFilter
 from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
+from tests.material import compiled_fast
 from tests.weights import drawn
+
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 # -- a panel with everything -------------------------------------------------------------------------------------------
 
@@ -84,8 +87,12 @@ def run(model: AbstractFilter, events: Events, static: jax.Array, queries: Queri
 
 
 # Float32 is compiled as users have it; float64, which asks how exact things are, as fast as can be.
-FAST = {"xla_backend_optimization_level": 0}
-RUN = {32: eqx.filter_jit(run), 64: eqx.filter_jit(run, compiler_options=FAST)}  # pyright: ignore
+USUAL = {
+    "xla_backend_optimization_level": 3,
+    "xla_llvm_disable_expensive_passes": False,
+    "xla_cpu_use_fusion_emitters": True,
+}
+RUN = {32: eqx.filter_jit(run, compiler_options=USUAL), 64: compiled_fast(run)}  # pyright: ignore
 
 
 @dataclasses.dataclass

@@ -17,6 +17,8 @@ from tests.models.bounds import events_of, log_likelihood, log_mean, normal, sca
 from tests.models.planted import shares_missed
 from tests.weights import drawn
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
 GRID = np.linspace(-9, 9, 6001)  # of a latent vector with one component
 NONE = jnp.zeros(0)
 
@@ -149,7 +151,6 @@ def test_steps_are_close_to_an_exact_solution(x64):
 
 
 @pytest.mark.parametrize("name", ["neural-ode-vae", "neural-ode-vae-mask"])
-@pytest.mark.usefixtures("compiled_quickly")
 def test_planted_signals_are_found(name):
     missed = shares_missed(name, max_epochs=25, batch_size=16)
     assert missed["level"] < 0.3

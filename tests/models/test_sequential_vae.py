@@ -15,6 +15,8 @@ from tests.models.bounds import events_of, log_likelihood, log_mean, normal, sca
 from tests.models.planted import shares_missed
 from tests.weights import drawn
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
 GRID = np.linspace(-12, 12, 1201)  # of a latent vector with one component
 NONE = jnp.zeros(0)
 
@@ -141,7 +143,6 @@ def test_rolling_the_prior_widens_a_forecast(x64):
     assert 0 < spreads[0] < spreads[1] < spreads[2]
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_planted_signals_are_found():
     missed = shares_missed("sequential-vae", max_epochs=30, batch_size=16)
     assert missed["level"] < 0.3
