@@ -45,6 +45,8 @@ class Forecaster:
     - `likelihood`: "gaussian", "log-normal" (for positive values with a long tail), "auto", or a choice per variable.
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
+    - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
+        learns to see further ahead, and overfits less.
     - `kl_weight`, `kl`: weight and direction of the post-jump loss.
     - `optimiser`: "adamw" (warm-up, cosine decay, clipped) or "paper" (Adam, L2, a third of the rate from epoch 21).
     - `max_epochs`, `batch_size`, `learning_rate`, `weight_decay`, `patience`: how long and how fast to learn.
@@ -75,6 +77,7 @@ class Forecaster:
         objective: str = "nll",
         kl_weight: float = 0.01,
         kl: str = "forward",
+        withheld: float = 0.0,
         optimiser: str = "adamw",
         max_epochs: int = 50,
         batch_size: int = 64,
@@ -88,7 +91,7 @@ class Forecaster:
         self.hidden_size, self.obs_size, self.prep_size, self.dropout = hidden_size, obs_size, prep_size, dropout
         self.dynamics, self.flow, self.flow_options, self.update = dynamics, flow, flow_options, update
         self.likelihood, self.calendar = likelihood, calendar
-        self.objective, self.kl_weight, self.kl = objective, kl_weight, kl
+        self.objective, self.kl_weight, self.kl, self.withheld = objective, kl_weight, kl, withheld
         self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
         self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
         self.precision, self.seed = precision, seed
@@ -134,7 +137,7 @@ class Forecaster:
             training, held_out = panel, validation
         else:
             training, held_out = _hold_out(panel, validation, self.seed)
-        objective = Objective(self.kl_weight, self.kl, self.objective)
+        objective = Objective(self.kl_weight, self.kl, self.objective, self.withheld)
         schedule = Schedule(
             max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
             weight_decay=self.weight_decay, optimiser=self.optimiser, patience=self.patience,

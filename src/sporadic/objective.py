@@ -43,12 +43,16 @@ class Objective(eqx.Module):
     `pre_jump` is "nll", the paper's; "beta-nll", in which each value counts by the square root of its predicted
     variance; or "mixed", the squared error plus a tenth of the NLL.
 
+    `withheld` is the share of time points that a model forecasts in training without being shown them: so it learns to
+    see further than the next one, and never sees a series twice in the same way.
+
     A variational model instead pays the share `latent` of its KL to the prior: training lets it grow to 1.
     """
 
     kl_weight: float = eqx.field(static=True, default=0.01)
     kl: str = eqx.field(static=True, default="forward")
     pre_jump: str = eqx.field(static=True, default="nll")
+    withheld: float = eqx.field(static=True, default=0.0)
     latent: Float[Array, ""] | float = 1.0
 
     def __check_init__(self) -> None:
@@ -56,6 +60,8 @@ class Objective(eqx.Module):
         one_of("objective", self.pre_jump, PRE_JUMP)
         if not self.kl_weight >= 0:
             raise OptionError(f"kl_weight must not be negative; got {self.kl_weight}.")
+        if not 0 <= self.withheld < 1:
+            raise OptionError(f"withheld is a share of the time points, from 0 to below 1; got {self.withheld}.")
 
     def terms(
         self,
@@ -64,13 +70,17 @@ class Objective(eqx.Module):
         post: Float[Array, "*n raw"],
         value: Float[Array, " *n"],
         mask: Bool[Array, " *n"],
+        shown: Bool[Array, " *n"] | None = None,
     ) -> Terms:
-        """The losses of beliefs before and after an update, summed over what was observed."""
+        """The losses of beliefs before and after an update, summed over what was observed.
+
+        There was no update where something was observed and not `shown`.
+        """
         if self.kl == "forward":
             kl = family.kl(jax.lax.stop_gradient(family.bayes(prior, value)), post)
         else:
             kl = family.reverse_kl(post, value)
-        kl = jnp.sum(kl, where=mask)
+        kl = jnp.sum(kl, where=mask if shown is None else shown)
         terms = self.pre_jump_terms(family, prior, value, mask)
         return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
 

@@ -35,6 +35,8 @@ class ModelOptions:
     """Weight of the post-jump loss."""
     kl: Literal["forward", "reverse"] = "forward"
     """Direction of the post-jump loss."""
+    withheld: float = 0.0
+    """Share of the time points that training only scores, and does not show to the model."""
     optimiser: Literal["adamw", "paper"] = "adamw"
     """AdamW with warm-up and cosine decay, or Adam as in the paper."""
     max_epochs: int = 50

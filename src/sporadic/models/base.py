@@ -106,14 +106,15 @@ class AbstractFilter(AbstractModel):
     def loss(
         self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
     ) -> Terms:
-        key, key_post = (None, None) if key is None else jr.split(key)
-        prior, _, after = self.filter(events, static, key=key)
+        key, key_post, key_shown = (None, None, None) if key is None else jr.split(key, 3)
+        shown = shown_events(events, objective.withheld, key=key_shown)
+        prior, _, after = self.filter(shown, static, key=key)
         if self.layout.one_at_a_time:  # a time point is scored before its first event, and again after its last
             prior, after = prior[events.first], jax.tree.map(lambda s: s[events.last], after)
         context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
         keys = None if key_post is None else jr.split(key_post, events.value.shape[0])
         post = jax.vmap(lambda s, c, k: self.observe(s, c, key=k))(after, context, keys)
-        return objective.terms(self.family, prior, post, events.value, events.mask)
+        return objective.terms(self.family, prior, post, events.value, events.mask, shown.mask)
 
     def forecast(
         self, events: Events, static: Float[Array, " static"], queries: Queries
@@ -129,3 +130,11 @@ class AbstractFilter(AbstractModel):
             return self.observe(state, self.calendar.context(query.control, query.phase))
 
         return jax.vmap(one)(queries)
+
+
+def shown_events(events: Events, withheld: float, *, key: PRNGKeyArray | None) -> Events:
+    """A series as it is shown in training: at a random share of its time points nothing seems to be observed."""
+    if key is None or not withheld:
+        return events
+    shown = jr.bernoulli(key, 1 - withheld, events.first.shape)[events.first]
+    return eqx.tree_at(lambda e: e.mask, events, events.mask & shown[:, None])

@@ -20,7 +20,7 @@ from sporadic.events import Events, Layout, Span
 from sporadic.flows.base import Calendar
 from sporadic.initialisation import linear, xavier
 from sporadic.likelihoods import AbstractFamily, Gaussian
-from sporadic.models.base import AbstractFilter
+from sporadic.models.base import AbstractFilter, shown_events
 from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
 from sporadic.models.sizing import check_sizes, matched
 from sporadic.objective import Objective, Terms
@@ -252,7 +252,8 @@ class Recurrent(AbstractFilter):
         self, events: Events, static: Float[Array, " static"], objective: Objective, *, key: PRNGKeyArray | None
     ) -> Terms:
         """The pre-jump loss alone: a post-jump KL belongs to models that update a belief."""
-        prior = self.filter(events, static, key=key).prior
+        key, key_shown = (None, None) if key is None else jr.split(key)
+        prior = self.filter(shown_events(events, objective.withheld, key=key_shown), static, key=key).prior
         return objective.pre_jump_terms(self.family, prior, events.value, events.mask)
 
 
