@@ -65,6 +65,7 @@ def test_other_tables(run: Run, here: Path, name: str, models: int):
         (("forecast-table", "--data", "ushcn.csv", "--models", "gru"), "A row must be one of"),
         (("forecast-table", "--data", "ushcn.csv", "--folds", "9"), "These data have 5 folds; got 9."),
         (("forecast-table", "--data", "tides=ushcn.csv"), "A data set must be one of"),
+        (("figures", "--only", "7"), "There is no figure '7'; there are 1 (jump), 2 (path)"),
         (("ou-table", "--workers", "0"), "workers must be at least 1; got 0."),
         (("ou-table", "--smoke", "--ray", "nonsense"), "A Ray cluster is auto, local, ray://host:port or host:port"),
     ],

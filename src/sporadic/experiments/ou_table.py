@@ -21,7 +21,8 @@ VARIATIONAL = ("neural-ode-vae", "neural-ode-vae-mask")
 LEAK = 3
 """Standard errors below the exact filter from which on luck is no explanation."""
 
-_TRAINING = {"prep_size": 25, "max_epochs": 60, "batch_size": 128, "learning_rate": 1e-2, "withheld": 0.2}
+TRAINING = {"prep_size": 25, "max_epochs": 60, "batch_size": 128, "learning_rate": 1e-2, "withheld": 0.2}
+"""The same for every model."""
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1}
 
 
@@ -63,7 +64,7 @@ def ou_table(folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, read_te
 
 def _candidate(n: int, setting: str, model: str, seed: int, changes: Mapping[str, Any]) -> Candidate:
     source = {"simulated": "ou", "n": n, "setting": setting, "seed": seed}
-    training = {} if model in (EXACT, MATCHED) else {**_TRAINING, **changes, "seed": seed}
+    training = {} if model in (EXACT, MATCHED) else {**TRAINING, **changes, "seed": seed}
     trial = Trial(source, {"model": model, **training}, cutoff=4.0, next_k=1, units="original")
     return Candidate({"setting": setting, "model": model, "seed": seed}, trial)
 
