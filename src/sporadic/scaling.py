@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 
 from sporadic.errors import DataError, OptionError, VariableError, one_of, quote, such
 from sporadic.panel import Panel
+from sporadic.pooling import ALONE, AbstractPool
 from sporadic.timeaxis import Native
 
 Calendar = None | str | Sequence[str] | Mapping[str, float]
@@ -54,13 +54,14 @@ class StaticColumn:
         return len(self.levels) or 1
 
     @classmethod
-    def fit(cls, column: pd.Series) -> "StaticColumn":
+    def fit(cls, column: pd.Series, pool: AbstractPool = ALONE) -> "StaticColumn":
         name = str(column.name)
-        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        is_text = not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
+        if not pool.largest(int(is_text)):
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
             known = numbers[np.isfinite(numbers)]
-            return cls(name, (), *_location_and_scale(known))
-        return cls(name, tuple(sorted(column.dropna().astype(str).unique())))
+            return cls(name, (), *_location_and_scale(known, pool))
+        return cls(name, tuple(pool.union(list(column.dropna().astype(str).unique()))))
 
     def encode(self, column: pd.Series) -> np.ndarray:
         if self.levels:
@@ -92,24 +93,27 @@ class Scaling:
     periods: tuple[float, ...]  # of the calendar, in native time
 
     @classmethod
-    def fit(cls, panel: Panel, *, calendar: Calendar = None, likelihood: Likelihood = "gaussian") -> "Scaling":
+    def fit(
+        cls, panel: Panel, *, calendar: Calendar = None, likelihood: Likelihood = "gaussian", pool: AbstractPool = ALONE
+    ) -> "Scaling":
+        """From a panel, or with a `pool` from the panels of several processes, which all have the same variables."""
         values = [panel.value[panel.variable == j] for j in range(len(panel.variables))]
-        log = _logarithmic(panel.variables, values, likelihood)
-        pairs = [_location_and_scale(np.log(v) if is_log else v) for v, is_log in zip(values, log, strict=True)]
+        log = _logarithmic(panel.variables, values, likelihood, pool)
+        pairs = [_location_and_scale(np.log(v) if is_log else v, pool) for v, is_log in zip(values, log, strict=True)]
         changes = panel.controls.changes(len(panel))
         return cls(
             variables=panel.variables,
             log=log,
             location=np.array([p[0] for p in pairs]),
             scale=np.array([p[1] for p in pairs]),
-            spread=np.array([_location_and_scale(v)[1] for v in values]),
-            time_unit=(unit := _time_unit(panel)),
-            span=_span(panel) / unit,
+            spread=np.array([_location_and_scale(v, pool)[1] for v in values]),
+            time_unit=(unit := _time_unit(panel, pool)),
+            span=_span(panel, unit, pool) / unit,
             levels=panel.controls.levels,
-            level_size=_size(changes.level),
+            level_size=_size(changes.level, pool),
             boluses=panel.controls.boluses,
-            bolus_size=_size(changes.pulse),
-            static=tuple(StaticColumn.fit(panel.static[name]) for name in panel.static.columns),
+            bolus_size=_size(changes.pulse, pool),
+            static=tuple(StaticColumn.fit(panel.static[name], pool) for name in panel.static.columns),
             periods=_periods(calendar, panel),
         )
 
@@ -183,7 +187,9 @@ class Scaling:
         return phases
 
 
-def _logarithmic(variables: Sequence[str], values: Sequence[np.ndarray], likelihood: Likelihood) -> np.ndarray:
+def _logarithmic(
+    variables: Sequence[str], values: Sequence[np.ndarray], likelihood: Likelihood, pool: AbstractPool
+) -> np.ndarray:
     """Which variables are modelled by their logarithm."""
     if isinstance(likelihood, str):
         likelihood = dict.fromkeys(variables, likelihood)
@@ -193,51 +199,67 @@ def _logarithmic(variables: Sequence[str], values: Sequence[np.ndarray], likelih
     chosen = [one_of(f"The likelihood of {n!r}", likelihood.get(n, "gaussian"), LIKELIHOODS) for n in variables]
     log = np.zeros(len(variables), dtype=bool)
     for j, (name, kind, value) in enumerate(zip(variables, chosen, values, strict=True)):
-        positive = bool(np.all(value > 0))
+        smallest = -float(pool.largest(-np.min(value, initial=np.inf)))
+        positive = smallest > 0
         if kind == "log-normal" and not positive:
             raise OptionError(
-                f"Variable {quote(name)} cannot be log-normal: its smallest value is {value.min():g}. "
+                f"Variable {quote(name)} cannot be log-normal: its smallest value is {smallest:g}. "
                 'Choose "gaussian" for it.'
             )
-        log[j] = kind == "log-normal" or (kind == "auto" and positive and _is_skewed(value))
+        log[j] = kind == "log-normal" or (kind == "auto" and positive and _is_skewed(value, pool))
     return log
 
 
-def _is_skewed(value: np.ndarray) -> bool:
+def _is_skewed(value: np.ndarray, pool: AbstractPool) -> bool:
     """A long upper tail, which taking logarithms shortens."""
-    if len(np.unique(value)) < 3:
+    least, most = (float(pool.largest(np.max(sign * value, initial=-np.inf))) * sign for sign in (-1, 1))
+    if not pool.sum(np.sum((value > least) & (value < most))):  # fewer than three different values
         return False
-    skewness = scipy.stats.skew(value)
-    return bool(skewness > _SKEWED and abs(scipy.stats.skew(np.log(value))) < skewness)
+    skewness = _skewness(value, pool)
+    return bool(skewness > _SKEWED and abs(_skewness(np.log(value), pool)) < skewness)
 
 
-def _location_and_scale(values: np.ndarray) -> tuple[float, float]:
-    if not len(values):
+def _skewness(values: np.ndarray, pool: AbstractPool) -> float:
+    """The third central moment, in units of the standard deviation."""
+    count = pool.sum(len(values))
+    away = values - pool.sum(np.sum(values)) / count
+    variance, third = (float(pool.sum(np.sum(away**power)) / count) for power in (2, 3))
+    return third / variance**1.5 if variance > 0 else 0.0
+
+
+def _location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE) -> tuple[float, float]:
+    count = pool.sum(len(values))
+    if not count:
         return 0.0, 1.0
-    spread = float(np.std(values))
-    return float(np.mean(values)), spread if spread > 1e-12 * max(1.0, float(np.max(np.abs(values)))) else 1.0
+    mean = float(pool.sum(np.sum(values)) / count)
+    away = values - mean
+    spread = float(np.sqrt(pool.sum(np.sum(away * away)) / count))
+    size = float(pool.largest(np.max(np.abs(values), initial=0.0)))
+    return mean, spread if spread > 1e-12 * max(1.0, size) else 1.0
 
 
-def _size(table: np.ndarray) -> np.ndarray:
+def _size(table: np.ndarray, pool: AbstractPool) -> np.ndarray:
     """The root mean square of what is not zero: controls are scaled, never shifted, so that no control stays none."""
-    used = table != 0
-    size = np.sqrt((table**2).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
+    used = pool.sum((table != 0).sum(axis=0))
+    size = np.sqrt(pool.sum((table**2).sum(axis=0)) / np.maximum(used, 1))
     return np.where(size > 0, size, 1.0)
 
 
-def _time_unit(panel: Panel) -> float:
+def _time_unit(panel: Panel, pool: AbstractPool) -> float:
     """The median gap between time points is one model time unit, unless the panel says otherwise."""
     if not isinstance(panel.time_scale, str):
         return float(panel.time_scale)
     gaps = np.diff(panel.times)[np.diff(panel.series_of_point) == 0]
-    return float(np.median(gaps)) if len(gaps) else 1.0
+    median = pool.median(gaps)
+    return 1.0 if np.isnan(median) else median
 
 
-def _span(panel: Panel) -> float:
+def _span(panel: Panel, unit: float, pool: AbstractPool) -> float:
     """From origin to end of a series, in native time; of no use, and then one unit, where all have no length."""
     (origin, known), (end, ended) = panel.origin, panel.end
     lengths = (end - origin)[known & ended].astype(float)
-    return float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else _time_unit(panel)
+    median = pool.median(lengths[lengths > 0])
+    return unit if np.isnan(median) else median
 
 
 def _periods(calendar: Calendar, panel: Panel) -> tuple[float, ...]:

@@ -3,21 +3,15 @@
 import logging
 import os
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sporadic.errors import OptionError, SporadicError, quote
 
-# Of Ray, which would otherwise speak of itself on the terminal, call home and draw bars of its own.
-_QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_TRAIN_ENABLE_STATE_TRACKING": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-}
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}  # Ray would otherwise call home, and say so
 _PATIENCE = 5.0  # seconds
+_ADDED = "\nFailed to apply UDF"  # how the advice begins that Ray Data appends to the errors of others
 
 
 @contextmanager
@@ -32,29 +26,43 @@ def connected(address: str) -> Iterator[None]:
         import ray
     except ModuleNotFoundError:
         raise OptionError('Clusters need Ray: pip install "sporadic[scale]".') from None
-    if ray.is_initialized():
-        if address not in ("auto", "local"):
-            raise OptionError(f"This process is connected to a Ray cluster already: pass auto, not {quote(address)}.")
-        with sentences_of_workers():
+    with warnings.catch_warnings(), sentences_of_workers():
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"ray\.")  # of Ray's own use of itself
+        if ray.is_initialized():
+            _refuse_another(address)
             yield
-        return
+        else:
+            with _environment(_QUIET):
+                _join(address)
+                try:
+                    yield
+                finally:
+                    ray.shutdown()
+
+
+def _refuse_another(address: str) -> None:
+    if address not in ("auto", "local"):
+        raise OptionError(f"This process is connected to a Ray cluster already: pass auto, not {quote(address)}.")
+
+
+def _join(address: str) -> None:
+    import ray
+
     if address not in ("auto", "local"):
         _knock(address)
-    with _environment(_QUIET):
-        try:
-            ray.init(
-                address,
-                include_dashboard=False if address == "local" else None,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
-            raise OptionError(_no_cluster(address, error)) from None
-        try:
-            with sentences_of_workers():
-                yield
-        finally:
-            ray.shutdown()
+    # A fork that at once becomes another program, as Ray's does, harms no threads.
+    warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
+    dashboard = False if address == "local" else None
+    try:
+        ray.init(address, include_dashboard=dashboard, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+        raise OptionError(_no_cluster(address, error)) from None
+
+
+def hush(*parts: str) -> None:
+    """Silences parts of Ray, such as `ray.data`, which log what they like; their errors are raised anyway."""
+    for name in parts:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def running() -> bool:
@@ -74,12 +82,12 @@ def sentences_of_workers() -> Iterator[None]:
     try:
         yield
     except RayError as error:
-        if (ours := _ours(error)) is not None:
+        if (ours := ours_in(error)) is not None:
             raise ours from None
         raise
 
 
-def _ours(error: BaseException | None) -> SporadicError | None:
+def ours_in(error: BaseException | None) -> SporadicError | None:
     """The first error of this package among what an error of Ray was caused by."""
     seen: set[int] = set()
     waiting = [error]
@@ -90,6 +98,8 @@ def _ours(error: BaseException | None) -> SporadicError | None:
         seen.add(id(each))
         cause = getattr(each, "cause", None)
         if isinstance(each, SporadicError) and cause is None:
+            sentence, *rest = each.args or ("",)
+            each.args = (str(sentence).partition(_ADDED)[0], *rest)
             return each
         failures = getattr(each, "worker_failures", None)
         waiting += [cause, *(failures.values() if isinstance(failures, dict) else ()), each.__cause__]

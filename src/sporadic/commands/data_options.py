@@ -95,6 +95,10 @@ class DataOptions:
                     ) from None
             raise
 
+    def reading(self, forecaster: "Forecaster | None" = None) -> dict[str, Any]:
+        """The arguments of `sporadic.read`; names that were not given are those that a fitted forecaster remembers."""
+        return (self if forecaster is None else self._completed(forecaster))._given()
+
     def describe(self, path: Path) -> "Description":
         from sporadic.reading import describe_file
 

@@ -1,9 +1,12 @@
 """`sporadic fit data.csv --out model`"""
 
 import shlex
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS as AS_READ
@@ -11,12 +14,16 @@ from sporadic.commands.data_options import DataOptions, number_or_text
 from sporadic.commands.model_options import DEFAULTS as AS_USUAL
 from sporadic.commands.model_options import ModelOptions, share_out_over_cores
 from sporadic.commands.output import Force, check_folder, console
+from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from sporadic.forecaster import Forecaster
     from sporadic.panel import Panel
+    from sporadic.timeaxis import TimeAxis
+    from sporadic.training.checkpoint import Checkpoint
 
 
 def fit(
@@ -33,6 +40,8 @@ def fit(
     checkpoint: Path | None = None,
     tensorboard: Path | None = None,
     mlflow: str | None = None,
+    ray: Annotated[int | None, Parameter(negative=())] = None,
+    ray_address: str | None = None,
     config: ConfigFile = None,
     force: Force = False,
 ) -> int:
@@ -44,10 +53,12 @@ def fit(
     sporadic fit visits.csv --out model
     sporadic fit visits.csv --time day --static age,sex --likelihood auto --out model
     sporadic fit visits.csv --config settings.toml --out model
+    sporadic fit visits/ --ray 8 --out model
     ```
 
     Args:
-        path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
+        path: A CSV, TSV (both also gzipped) or Parquet file, a folder of Parquet files, or one that sporadic prepare
+            wrote.
         out: The folder to save the model in.
         model: Which model; `sporadic models` lists them.
         validation: The share of series to hold out, by whose forecasts the best epoch is chosen; or a file of them.
@@ -56,6 +67,9 @@ def fit(
         checkpoint: The folder to save the run in after each epoch; by default one next to --out, removed in the end.
         tensorboard: A folder for TensorBoard.
         mlflow: The name of an MLflow experiment, on the server that MLFLOW_TRACKING_URI names.
+        ray: Train with so many processes of a Ray cluster, each of which reads its own part of the Parquet files. They
+            share each batch out, so the model is the one that a single process would get.
+        ray_address: The Ray cluster: auto, local or an address; by default the one that runs here, else local.
     """
     from sporadic.forecaster import Forecaster
     from sporadic.persistence import CONFIG
@@ -66,38 +80,84 @@ def fit(
     out.parent.mkdir(parents=True, exist_ok=True)
     check_folder(out.parent)
     forecaster = Forecaster(model, **options.parameters())
-    panel = data.read(path)
-    held_out = _held_out(validation, data)
-    share_out_over_cores()
     run = Checkpoint(checkpoint or out.with_name(f"{out.name}.checkpoint"), {})
     screen = console()
-    screen.print(f"Read {panel!r}.")
-    if run.path.exists():
-        screen.print(f"Going on with the run that is saved in {str(run.folder)!r}.")
-    with ExitStack() as trackers:
-        listeners = _trackers(trackers, tensorboard, mlflow, forecaster)
-        try:
+    if ray is not None:
+        with _resumable(run, screen):
+            forecaster, axis, gap = _fit_together(
+                forecaster, path, data, validation, ray, ray_address, out=out, checkpoint=run.folder.resolve(),
+                cutoff=number_or_text(cutoff), next_k=next_k, mlflow=mlflow, force=force,
+                tensorboard=tensorboard and tensorboard.resolve(),
+            )  # fmt: skip
+    else:
+        panel = data.read(path)
+        held_out = _held_out(validation, data)
+        share_out_over_cores()
+        screen.print(f"Read {panel!r}.")
+        with _resumable(run, screen), ExitStack() as trackers:
             forecaster.fit(
                 panel, validation=held_out, cutoff=number_or_text(cutoff), next_k=next_k,
-                checkpoint=run.folder, on_epoch=listeners,
+                checkpoint=run.folder, on_epoch=_trackers(trackers, tensorboard, mlflow, forecaster),
             )  # fmt: skip
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_farewell(run)) from None
-    forecaster.save(out, force=force)
+        forecaster.save(out, force=force)
+        axis, gap = panel.axis, _usual_gap(panel)
     if checkpoint is None:
         _remove(run)
     screen.print(_learned(forecaster))
     screen.print(f"Saved in {str(out)!r}. Next:", soft_wrap=True)
-    screen.print(f"  {_next_command(out, path, panel, data)}", soft_wrap=True, markup=False)
+    screen.print(f"  {_next_command(out, path, axis, gap, data)}", soft_wrap=True, markup=False)
     return 0
 
 
+def _fit_together(
+    forecaster: "Forecaster", path: Path, data: DataOptions, validation: str, workers: int, address: str | None, *,
+    out: Path, **more: Any,
+) -> "tuple[Forecaster, TimeAxis, float]":  # fmt: skip
+    """The forecaster that the workers of a cluster fitted, the time axis of its data, and a gap of the usual length."""
+    from sporadic.cluster.partitions import Partitions
+    from sporadic.cluster.session import connected, running
+    from sporadic.cluster.training import Training
+    from sporadic.persistence import load
+
+    if workers < 1:
+        raise OptionError(f"--ray takes the number of processes to train with, such as 4; got {workers}.")
+    reading = data.reading()
+    partitions = Partitions.of(path, reading)
+    held_out: Any = Path(validation) if _is_data(validation) else _share(validation)
+    if isinstance(held_out, Path):
+        held_out = Partitions.of(held_out, {**reading, "variables": partitions.reading["variables"]})
+    training = Training(forecaster, partitions, held_out, out=out.resolve(), **more)
+    training.check(workers)
+    with connected(address or ("auto" if running() else "local")):
+        training.run(workers)
+    fitted = load(out)
+    assert fitted.template_ is not None
+    assert fitted.scaling_ is not None
+    return fitted, fitted.template_.axis, fitted.scaling_.time_unit
+
+
+@contextmanager
+def _resumable(run: "Checkpoint", screen: "Console") -> Iterator[None]:
+    """Says that a run goes on, if it does, and when it is interrupted that it can."""
+    if run.path.exists():
+        screen.print(f"Going on with the run that is saved in {str(run.folder)!r}.")
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_farewell(run)) from None
+
+
 def _held_out(validation: str, data: DataOptions) -> "float | Panel":
-    from sporadic.errors import OptionError
+    return data.read(Path(validation)) if _is_data(validation) else _share(validation)
+
+
+def _is_data(validation: str) -> bool:
     from sporadic.reading import is_file
 
-    if is_file(validation):
-        return data.read(Path(validation))
+    return is_file(validation) or Path(validation).is_dir()
+
+
+def _share(validation: str) -> float:
     share = number_or_text(validation)
     if not isinstance(share, float):
         raise OptionError(f"--validation is a share of the series such as 0.2, or a data file; got {validation!r}.")
@@ -142,14 +202,18 @@ def _learned(forecaster: "Forecaster") -> "Table":
     return table
 
 
-def _next_command(out: Path, path: Path, panel: "Panel", data: DataOptions) -> str:
-    """What to type to get forecasts, three gaps of the usual length ahead."""
+def _usual_gap(panel: "Panel") -> float:
     import numpy as np
 
     gaps = np.diff(panel.times)[np.diff(panel.series_of_point) == 0]
-    ahead = 3 * float(np.median(gaps)) if len(gaps) else 1.0
-    if panel.axis.is_datetime:
-        seconds = ahead / panel.axis.ticks_per_second
+    return float(np.median(gaps)) if len(gaps) else 1 / 3
+
+
+def _next_command(out: Path, path: Path, axis: "TimeAxis", gap: float, data: DataOptions) -> str:
+    """What to type to get forecasts, three gaps of the usual length ahead."""
+    ahead = 3 * gap
+    if axis.is_datetime:
+        seconds = ahead / axis.ticks_per_second
         unit, length = next(((u, s) for u, s in (("d", 86_400), ("h", 3_600)) if seconds >= s), ("s", 1))
         horizon = f"{max(1, round(seconds / length))}{unit}"
     else:

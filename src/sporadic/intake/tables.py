@@ -1,4 +1,4 @@
-"""Files as tables: CSV, TSV (also gzipped) and Parquet, read by DuckDB into pandas.
+"""Files as tables: CSV, TSV (also gzipped) and Parquet, also a folder of it, read by DuckDB into pandas.
 
 Nothing is guessed from a sample. All of a CSV is read as text; a column becomes numbers only if every entry is one, so
 that an id 007 stays 007 and a "<0.5" in the last row is seen by the check that names it.
@@ -10,7 +10,7 @@ import glob
 import gzip
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from sporadic.errors import FileError, one_of, quote, such
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 ENCODINGS = ("utf-8", "latin-1", "utf-16")  # that DuckDB reads
 _SAVE_AS = 'save it as UTF-8, or pass encoding="latin-1" or "utf-16"'
+
+PARTS = "read_parquet(?, union_by_name = true, hive_partitioning = false)"
+"""What `parquet` reads, in a query."""
 
 _FLOAT = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 # What each entry of a column must look like for the column to be of a type, the first one that fits; 007 is text.
@@ -39,20 +42,73 @@ def file_suffix(path: Path) -> str | None:
 
 
 def read_table(path: str | Path, *, ids: Collection[str] = (), encoding: str = "utf-8") -> pd.DataFrame:
-    """A file as a table. The columns named in `ids` stay text unless they hold plain integers."""
+    """A file, or all Parquet files of a folder, as a table.
+
+    The columns named in `ids` stay text unless they hold plain integers.
+    """
     path = Path(path)
     suffix = file_suffix(path)
     one_of("encoding", encoding, ENCODINGS)
     if not path.exists():
         raise FileError(f"There is no file {_name(path)}.")
     if path.is_dir():
-        raise FileError(f"{_name(path)} is a folder; name a file in it.")
+        return read_parquet(parquet_files(path))
     if suffix is None:
         raise FileError(f"{_name(path)} is of no known kind; the kinds are {', '.join(SUFFIXES)}.")
     with _told_simply(path):
         if path.stat().st_size == 0:
             raise FileError(f"{_name(path)} is empty.")
-        return _read_parquet(path) if suffix == ".parquet" else _read_csv(path, suffix, ids, encoding)
+        return read_parquet([path]) if suffix == ".parquet" else _read_csv(path, suffix, ids, encoding)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """The Parquet files of a folder and of the folders in it, by name; of a file, itself. Hidden ones do not count."""
+    if not path.is_dir():
+        if not path.exists():
+            raise FileError(f"There is no file {_name(path)}.")
+        if file_suffix(path) != ".parquet":
+            raise FileError(f"{_name(path)} is neither a Parquet file nor a folder of them.")
+        return [path]
+    found = [each for each in sorted(path.rglob("*.parquet")) if each.is_file()]
+    found = [each for each in found if not any(part[0] in "._" for part in each.relative_to(path).parts)]
+    if not found:
+        raise FileError(f"{_name(path)} is a folder without Parquet files; name a file in it.")
+    return found
+
+
+def read_parquet(files: Sequence[Path], columns: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Parquet files, one below the other. `columns`, with DuckDB's types, says what the table is to have, whichever
+    of them these files lack; otherwise it is what they have. Folder names such as year=2020 are no columns."""
+    with parquet(files) as (database, places):
+        if columns is None:
+            database.execute(f"create temp table entries as from {PARTS}", [places])
+        else:
+            declared = ", ".join(f"{identifier(name)} {kind}" for name, kind in columns.items())
+            database.execute(f"create temp table entries ({declared})")
+            database.execute(f"insert into entries by name from {PARTS}", [places])
+        described = database.execute("select column_name, column_type from (describe entries)").fetchall()
+        zoned = [name for name, kind in described if kind == "TIMESTAMP WITH TIME ZONE"]
+        naive = ", ".join(f"{name}::timestamp as {name}" for name in map(identifier, zoned))
+        # DuckDB's own way with time zones raises a deprecation warning in pandas.
+        table = database.execute(f"select * {f'replace ({naive})' if zoned else ''} from entries").df()
+    return table.assign(**{name: table[name].dt.tz_localize("UTC") for name in zoned})
+
+
+@contextmanager
+def parquet(files: Sequence[Path]) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+    """A database, and the parameter with which it reads these files by `PARTS`, as far as a query needs them."""
+    for path in files:
+        with _told_simply(path), path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                raise FileError(f"{_name(path)} is not a Parquet file, whatever its name says.")
+    with _told_simply(files[0] if len(files) == 1 else files[0].parent), connect() as database:
+        database.execute("set TimeZone = 'UTC'")
+        yield database, [_unexpanded(path) for path in files]
+
+
+def identifier(name: str) -> str:
+    """A column's name as DuckDB has it in a query."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager
@@ -69,23 +125,6 @@ def _told_simply(path: Path) -> Iterator[None]:
     except (csv.Error, duckdb.Error) as error:
         reason = re.sub(r"^(\w+ )+Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
         raise FileError(f"{_name(path)} is damaged: {reason.replace(str(path.resolve()), 'it')}.") from None
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    with path.open("rb") as file:
-        if file.read(4) != b"PAR1":
-            raise FileError(f"{_name(path)} is not a Parquet file, whatever its name says.")
-    with connect() as database:
-        database.execute("set TimeZone = 'UTC'")
-        database.execute(
-            "create temp table entries as from read_parquet(?, hive_partitioning = false)", [_unexpanded(path)]
-        )
-        described = database.execute("select column_name, column_type from (describe entries)").fetchall()
-        zoned = [name for name, kind in described if kind == "TIMESTAMP WITH TIME ZONE"]
-        naive = ", ".join(f"{name}::timestamp as {name}" for name in map(_identifier, zoned))
-        # DuckDB's own way with time zones raises a deprecation warning in pandas.
-        table = database.execute(f"select * {f'replace ({naive})' if zoned else ''} from entries").df()
-    return table.assign(**{name: table[name].dt.tz_localize("UTC") for name in zoned})
 
 
 def _read_csv(path: Path, suffix: str, ids: Collection[str], encoding: str) -> pd.DataFrame:
@@ -160,7 +199,3 @@ def _name(path: Path) -> str:
 def _unexpanded(path: Path) -> str:
     """A path in which DuckDB finds no pattern to expand."""
     return glob.escape(str(path.resolve()))
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -14,16 +15,23 @@ import optax
 
 from sporadic.batching import batches, bucket, padded_lengths
 from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
-from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 from sporadic.training.checkpoint import Checkpoint
 from sporadic.training.run import Epoch, Run
-from sporadic.training.step import devices_for, make_step
+from sporadic.training.step import make_step
+from sporadic.training.team import ALONE, AbstractTeam
 
 OPTIMISERS = ("adamw", "paper")
 _LITTLE = 50_000  # events
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """What a model can be scored on, such as an `Evaluation`; the result has an `nll` and an `mse`."""
+
+    def score(self, model: AbstractModel) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -77,24 +85,26 @@ def train(
     schedule: Schedule,
     *,
     seed: int,
-    validation: Evaluation | None = None,
+    validation: Scored | None = None,
     checkpoint: Checkpoint | None = None,
+    team: AbstractTeam = ALONE,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
 ) -> tuple[AbstractModel, list[Epoch]]:
     """The model at its best validation epoch (or, without validation, its last), and the history.
 
     Which series meet in a batch, and what is drawn at random, depend on `seed` and the epoch alone, so a run that goes
-    on from a checkpoint takes the same steps as one that was never interrupted.
+    on from a checkpoint takes the same steps as one that was never interrupted. Nor do they depend on the `team`, of
+    whose series `table` holds this process's own.
     """
-    batch_size = min(schedule.batch_size, len(table))
-    steps_per_epoch = math.ceil(len(table) / batch_size)
+    lengths = team.lengths(table)
+    batch_size = min(schedule.batch_size, len(lengths))
+    steps_per_epoch = math.ceil(len(lengths) / batch_size)
     optimiser = schedule.make_optimiser(steps_per_epoch)
-    step = make_step(optimiser)
-    n_devices = len(devices_for(batch_size))
+    step = make_step(optimiser, team.total)
     # Each length is compiled by itself, which takes seconds: little data are sooner padded to one, which the next fold
     # is likely to share.
-    little = table.lengths.sum() <= _LITTLE
-    lengths = np.array([bucket(int(table.lengths.max()))]) if little else padded_lengths(table.lengths)
+    little = lengths.sum() <= _LITTLE
+    padded = np.array([bucket(int(lengths.max()))]) if little else padded_lengths(lengths)
     # Copies, since the step consumes its model.
     run = Run(_copy(model), optimiser.init(eqx.filter(model, eqx.is_inexact_array)), _copy(model))
     if checkpoint is not None:
@@ -109,11 +119,10 @@ def train(
         latent = jax.numpy.asarray(min(1.0, number / (schedule.annealing * schedule.max_epochs)))
         objective = replace(objective, latent=latent)
         model, state, sums = run.model, run.optimiser, np.zeros(len(Terms._fields))
-        for group, key in zip(batches(table.lengths, batch_size, rng=rng), keys, strict=True):
-            longest = table.lengths[group[group >= 0]].max()
-            length = int(lengths[np.searchsorted(lengths, longest)])
-            shares = [table.batch(share, length=length) for share in np.split(group, n_devices)]
-            model, state, terms = step(shares, key, objective, model, state)
+        for group, key in zip(batches(lengths, batch_size, rng=rng), keys, strict=True):
+            longest = lengths[group[group >= 0]].max()
+            length = int(padded[np.searchsorted(padded, longest)])
+            model, state, terms = step(*team.shares(table, group, length, key), objective, model, state)
             sums += np.asarray(terms)
         mean = Terms(*(sums / max(sums[-1], 1)))
         if not math.isfinite(mean.loss):
@@ -129,7 +138,7 @@ def train(
         run = Run(model, state, run.best, (*run.history, epoch))
         if run.best_epoch is epoch:
             run = Run(model, state, current, run.history)
-        if checkpoint is not None:
+        if checkpoint is not None and team.leads:
             checkpoint.save(run)
         on_epoch(epoch)
     return run.best, list(run.history)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from sporadic.errors import OptionError
 from sporadic.events import Events
@@ -18,7 +18,9 @@ from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 
 Batch = tuple[Events, Float[Array, "batch static"]]
-Step = Callable[[Sequence[Batch], PRNGKeyArray, Objective, Any, Any], tuple[Any, Any, Terms]]
+SeriesKeys = Key[Array, " batch"]
+Keys = PRNGKeyArray | Sequence[SeriesKeys]  # one for the batch, or for each of its parts one per series
+Step = Callable[[Sequence[Batch], Keys, Objective, Any, Any], tuple[Any, Any, Terms]]
 
 
 def use_all_cores() -> None:
@@ -42,13 +44,12 @@ def devices_for(batch_size: int) -> list[Any]:
 
 @eqx.filter_jit
 def _gradient(
-    batch: Batch, key: PRNGKeyArray, objective: Objective, model: AbstractModel
+    batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel
 ) -> tuple[AbstractModel, Terms]:
     """Summed over the batch. Outside of `make_step`, so that what is compiled serves the next fit as well."""
     events, static = batch
 
     def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
-        keys = jr.split(key, len(static))
         terms = jax.vmap(lambda e, s, k: model.loss(e, s, objective, key=k))(events, static, keys)
         terms = jax.tree.map(jnp.sum, terms)
         return terms.loss, terms
@@ -56,11 +57,14 @@ def _gradient(
     return eqx.filter_grad(total, has_aux=True)(model)
 
 
-def make_step(optimiser: optax.GradientTransformation) -> Step:
-    """`step(shares, key, objective, model, state) -> (model, state, terms)`: one share of the batch per device.
+def make_step(
+    optimiser: optax.GradientTransformation, total: Callable[[list[Any]], list[Any]] = lambda gradients: gradients
+) -> Step:
+    """`step(shares, keys, objective, model, state) -> (model, state, terms)`: one share of the batch per device.
 
     `terms` are summed over the batch. The old model and state are consumed. Each device
-    differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included.
+    differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included. `total`
+    adds what other processes found for their shares.
     """
 
     @eqx.filter_jit(donate="all-except-first")
@@ -73,20 +77,22 @@ def make_step(optimiser: optax.GradientTransformation) -> Step:
     pool = ThreadPoolExecutor()
 
     def step(
-        shares: Sequence[Batch], key: PRNGKeyArray, objective: Objective, model: Any, state: Any
+        shares: Sequence[Batch], keys: Keys, objective: Objective, model: Any, state: Any
     ) -> tuple[Any, Any, Terms]:
         home, *_ = devices = jax.local_devices()[: len(shares)]
-        keys = [jr.fold_in(key, number) for number in range(len(shares))]
-        if len(devices) == 1:
-            return improve([_gradient(shares[0], keys[0], objective, model)], model, state)
+        if isinstance(keys, jax.Array):
+            keys = [jr.split(jr.fold_in(keys, number), len(static)) for number, (_, static) in enumerate(shares)]
+        if len(devices) == 1 or len(devices) < len(shares):
+            found = [_gradient(share, key, objective, model) for share, key in zip(shares, keys, strict=True)]
+            return improve(total(found), model, state)
 
         x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
 
-        def on(device: Any, share: Batch, key: PRNGKeyArray) -> tuple[Any, Terms]:
+        def on(device: Any, share: Batch, keys: SeriesKeys) -> tuple[Any, Terms]:
             with jax.enable_x64(x64):
-                return _put(_gradient(*_put((share, key, objective, model), device)), home)
+                return _put(_gradient(*_put((share, keys, objective, model), device)), home)
 
-        return improve(list(pool.map(on, devices, shares, keys)), model, state)
+        return improve(total(list(pool.map(on, devices, shares, keys))), model, state)
 
     return step
 

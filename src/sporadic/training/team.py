@@ -1,0 +1,58 @@
+"""Those who take training steps together: who holds which series, and what their gradients add up to."""
+
+import abc
+from typing import Any
+
+import jax.random as jr
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from sporadic.events import EventTable
+from sporadic.training.step import Batch, SeriesKeys, devices_for
+
+
+class AbstractTeam(abc.ABC):
+    """The processes of one training run. All draw the same batches, and each computes its own part of every one."""
+
+    @property
+    @abc.abstractmethod
+    def leads(self) -> bool:
+        """Whether this is the process that saves the run."""
+
+    @abc.abstractmethod
+    def lengths(self, table: EventTable) -> np.ndarray:
+        """The number of events of every series, whoever holds it; `table` is what this process holds."""
+
+    @abc.abstractmethod
+    def shares(
+        self, table: EventTable, group: np.ndarray, length: int, key: PRNGKeyArray
+    ) -> tuple[list[Batch], list[SeriesKeys]]:
+        """What this process computes of a batch of series, in one or several parts, and the key of each series."""
+
+    @abc.abstractmethod
+    def total(self, gradients: list[Any]) -> list[Any]:
+        """Gradients and terms whose sum is that of the whole batch, from those of this process's parts."""
+
+
+class Alone(AbstractTeam):
+    """One process that holds all series, and shares a batch out over its devices."""
+
+    @property
+    def leads(self) -> bool:
+        return True
+
+    def lengths(self, table: EventTable) -> np.ndarray:
+        return table.lengths
+
+    def shares(
+        self, table: EventTable, group: np.ndarray, length: int, key: PRNGKeyArray
+    ) -> tuple[list[Batch], list[SeriesKeys]]:
+        parts = np.split(group, len(devices_for(len(group))))
+        keys = [jr.split(jr.fold_in(key, number), len(part)) for number, part in enumerate(parts)]
+        return [table.batch(part, length=length) for part in parts], keys
+
+    def total(self, gradients: list[Any]) -> list[Any]:
+        return gradients
+
+
+ALONE = Alone()
