@@ -16,7 +16,7 @@ from sporadic.panel import Panel
 def read(path: str | Path, *, id: str = "id", time: str = "time", variable: str = "variable", value: str = "value",
          variables: Iterable[str] | None = None, static: Any = None, controls: Any = None, encoding: str = "utf-8",
          **options: Any) -> Panel:  # fmt: skip
-    """A panel from a CSV, TSV (both also as .gz) or Parquet file.
+    """A panel from a CSV, TSV (both also as .gz) or Parquet file, or a folder of Parquet files.
 
     The file is long when it has the variable and value columns, otherwise wide. `static` and `controls` may be files as
     well. Further options (origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid) as in

@@ -22,8 +22,8 @@ from sporadic.experiments.figures.fits import BRUSSELATOR, CORRELATED, END, SIZE
 from sporadic.experiments.figures.foresight import Foresight, first_points
 from sporadic.experiments.figures.jumps import Jumps, Moments, Slope
 from sporadic.experiments.figures.path import states_at
+from sporadic.experiments.measuring import store_beside
 from sporadic.experiments.sources import panel_of as panel_of_source
-from sporadic.experiments.store import Store
 from sporadic.oracle import MomentMatchedOUFilter, OUFilter
 from sporadic.scores import mixture_mean
 from tests.oracle.dense import moments, panel_of
@@ -191,13 +191,13 @@ class Drawn:
         self.folder, self.told = folder, []
         self.paths = draw_figures(folder, mode="smoke", crew=Alone(), tell=self.told.append)
         self.figures = json.loads((folder / FACTS).read_text())["figures"]
-        self.forecaster = sp.load(Store(folder / "store").model(SIZES["smoke"].trial(CORRELATED).key))
+        self.forecaster = sp.load(store_beside(folder).model(SIZES["smoke"].trial(CORRELATED).key))
         self.fresh = SIZES["smoke"].fresh(CORRELATED)
 
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory, compiled_quickly: None) -> Drawn:
-    return Drawn(tmp_path_factory.mktemp("figures"))
+    return Drawn(tmp_path_factory.mktemp("results") / "figures")
 
 
 def test_every_figure_is_there_as_png_and_pdf(drawn: Drawn) -> None:

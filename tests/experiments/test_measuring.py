@@ -42,12 +42,12 @@ def test_rows_come_in_the_order_in_which_they_were_named():
 
 def test_every_row_and_fold_has_one_line_and_one_reading(tmp_path: Path):
     said: list[str] = []
-    results = measure(PLAN, tmp_path, crew=Alone(), tell=said.append)
+    results = measure(PLAN, tmp_path / "table", crew=Alone(), tell=said.append)
     assert results is not None
     assert results[["row", "fold"]].to_numpy().tolist() == [
         ["mean", 0], ["mean", 1], ["last-value", 0], ["last-value", 1]
     ]  # fmt: skip
-    log = events(tmp_path)
+    log = events(tmp_path / "table")
     assert [event["event"] for event in log] == ["fit"] * 8 + ["configurations chosen"] + ["test read"] * 4
     assert [event["count"] for event in log[9:]] == [1, 2, 3, 4]
     assert said[0] == "8 to fit with 1 worker."
@@ -55,33 +55,33 @@ def test_every_row_and_fold_has_one_line_and_one_reading(tmp_path: Path):
     assert said[8].endswith("that was the last")
 
     said.clear()
-    again = measure(PLAN, tmp_path, crew=Alone(), tell=said.append)
+    again = measure(PLAN, tmp_path / "table", crew=Alone(), tell=said.append)
     assert said == ["0 to fit with 1 worker, 8 known already.", "0 to test with 1 worker, 4 known already."]
-    assert events(tmp_path) == log
+    assert events(tmp_path / "table") == log
     assert again is not None
     assert again["nll"].tolist() == results["nll"].tolist()
 
-    write_results(tmp_path, results)
-    header = (tmp_path / "results.csv").read_text().splitlines()[0]
+    write_results(tmp_path / "table", results)
+    header = (tmp_path / "table" / "results.csv").read_text().splitlines()[0]
     assert header.startswith("row,validation_nll,")
     assert "scalar" not in header
 
 
 def test_configurations_are_on_disk_before_a_test_set_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def look(trial, store):
-        raise AssertionError((tmp_path / CONFIGURATIONS).read_text())
+        raise AssertionError((tmp_path / "table" / CONFIGURATIONS).read_text())
 
     monkeypatch.setattr("sporadic.experiments.measuring.read_test", look)
     with pytest.raises(AssertionError, match='"chosen by": "validation nll"'):
-        measure(PLAN, tmp_path, crew=Alone(), tell=lambda sentence: None)
+        measure(PLAN, tmp_path / "table", crew=Alone(), tell=lambda sentence: None)
 
 
 def test_stopping_before_the_test_opens_none(tmp_path: Path):
     said: list[str] = []
-    assert measure(PLAN, tmp_path, crew=Alone(), tell=said.append, read_tests=False) is None
-    assert not [event for event in events(tmp_path) if event["event"] == "test read"]
+    assert measure(PLAN, tmp_path / "table", crew=Alone(), tell=said.append, read_tests=False) is None
+    assert not [event for event in events(tmp_path / "table") if event["event"] == "test read"]
     assert said[-1].startswith("No test set was opened. The chosen configurations are in ")
-    chosen = json.loads((tmp_path / CONFIGURATIONS).read_text())
+    chosen = json.loads((tmp_path / "table" / CONFIGURATIONS).read_text())
     assert [(row["row"], row["fold"]) for row in chosen["rows"]] == [
         ("mean", 0), ("mean", 1), ("last-value", 0), ("last-value", 1)
     ]  # fmt: skip

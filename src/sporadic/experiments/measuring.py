@@ -51,15 +51,21 @@ class Journal:
         return sum(json.loads(line)["event"] == event for line in self.path.read_text().splitlines())
 
 
+def store_beside(folder: Path) -> Store:
+    """One store for all experiments that write their folders next to each other: what they share is fitted once."""
+    return Store(folder.parent / "store")
+
+
 def measure(
     candidates: Sequence[Candidate], folder: Path, *, crew: AbstractCrew, tell: Tell, read_tests: bool = True
 ) -> pd.DataFrame | None:
     """A row per row of the table and fold: its labels, the chosen trial, what its fit was like and its test scores.
 
-    In `folder` it leaves the store, the configurations that were chosen, and the log. The configurations are on disk
-    before the first test set is opened; with `read_tests=False` none is, and the result is None.
+    In `folder` it leaves the configurations that were chosen and the log, and beside it the store. The
+    configurations are on disk before the first test set is opened; with `read_tests=False` none is, and the result is
+    None.
     """
-    store, journal = Store(folder / "store"), Journal(folder / LOG)
+    store, journal = store_beside(folder), Journal(folder / LOG)
     trials = [candidate.trial for candidate in candidates]
     fits = fit_all(trials, folder, crew=crew, tell=tell)
     keys = [fit["key"] for fit in fits]
@@ -77,9 +83,9 @@ def measure(
 
 
 def fit_all(trials: Sequence[Trial], folder: Path, *, crew: AbstractCrew, tell: Tell) -> list[dict[str, Any]]:
-    """Fits whatever is not in the store of this folder yet; a record per trial. Models are in `Store.model(key)`."""
+    """Fits whatever is not in the store yet; a record per trial. Models are in `Store.model(key)`."""
     folder.mkdir(parents=True, exist_ok=True)
-    store, journal = Store(folder / "store"), Journal(folder / LOG)
+    store, journal = store_beside(folder), Journal(folder / LOG)
     keys = [trial.key for trial in trials]
     new = [number for number, key in enumerate(keys) if not store.has(key, "fit") and key not in keys[:number]]
     _tell_of_work(tell, "fit", len(new), len(set(keys)) - len(new), crew)

@@ -15,8 +15,7 @@ from sporadic.experiments.crews import AbstractCrew
 from sporadic.experiments.figures import brusselator, jump, path, refining, samples, solvers
 from sporadic.experiments.figures.drawing import Drawing
 from sporadic.experiments.figures.fits import BRUSSELATOR, CORRELATED, INDEPENDENT, SIZES, VARIATIONAL, Size
-from sporadic.experiments.measuring import fit_all
-from sporadic.experiments.store import Store
+from sporadic.experiments.measuring import fit_all, store_beside
 from sporadic.forecaster import Forecaster
 from sporadic.persistence import load
 from sporadic.plots.canvas import blank
@@ -89,7 +88,7 @@ def _fitted(
     for name, record in zip(names, records, strict=True):
         if not np.isfinite(record["validation_nll"]):
             raise DivergedError(f"The fit {name!r} diverged, so there is nothing to draw from it.")
-    store = Store(folder / "store")
+    store = store_beside(folder)
     return {name: load(store.model(record["key"])) for name, record in zip(names, records, strict=True)}
 
 
