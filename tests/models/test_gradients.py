@@ -185,7 +185,7 @@ class Frozen(Objective):
 
     target: Any = None
 
-    def terms(self, family, prior, post, value, mask) -> Terms:
+    def terms(self, family, prior, post, value, mask, shown=None) -> Terms:
         terms = self.pre_jump_terms(family, prior, value, mask)
         kl = jnp.sum(family.kl(self.target, post), where=mask)
         return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)

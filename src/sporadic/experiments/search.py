@@ -190,8 +190,18 @@ def search_on_ray(search: Search, folder: Path, *, trials: int, tell: Tell) -> p
                 verbose=0,
             ),
         )
-    tuner.fit()
+    _note_stopped(search, folder, tuner.fit())
     return write_search(search, folder)
+
+
+def _note_stopped(search: Search, folder: Path, results: Any) -> None:
+    """Records of trials that ASHA stopped, which ends them where they stand."""
+    store = Store(folder / "store")
+    for result in results:
+        trial, reached = search.chosen(result.config), result.metrics or {}
+        if "epoch" in reached and not store.has(key := trial.key, "fit"):
+            facts = {"validation_nll": reached["validation_nll"], "epochs": reached["epoch"]}
+            store.add(described(trial, key, "pruned") | facts)
 
 
 def _ray_trial(values: dict[str, Any], search: Search, folder: Path) -> None:
