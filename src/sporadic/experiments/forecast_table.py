@@ -121,10 +121,10 @@ def _table(name: str, protocol: Protocol, results: pd.DataFrame, mode: str) -> T
                 mse or "",
                 spread(group["nll"]),
                 nll or "",
-                spread(group["crps"]),
+                f"{group['crps'].mean():.3f}",
                 f"{group['coverage_90'].mean():.1%}",
-                spread(group["mse_all"]),
-                spread(group["nll_all"]),
+                spread(group["mse_all"], 2),
+                spread(group["nll_all"], 2),
                 f"{group['seconds'].mean():.0f}",
             ]
         )

@@ -49,7 +49,7 @@ class Table:
             caption=self.caption, caption_justify="left",
         )  # fmt: skip
         for number, heading in enumerate(self.headings):
-            table.add_column(heading, justify="right" if number else "left", overflow="fold")
+            table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table
