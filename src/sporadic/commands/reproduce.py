@@ -1,8 +1,9 @@
 """`sporadic reproduce ou-table`"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,18 +117,9 @@ def forecast_table(*, data: Data, models: Several | None = None, folds: int = 5,
         folds: How many of the five folds.
     """
     from sporadic.experiments.forecast_table import forecast_table
-    from sporadic.experiments.sources import recognise
 
-    screen = console()
-    chosen = [(given, run.folder(f"forecast-table-{recognise(given)[0]}")) for given in data]
-    with run.crew() as crew:
-        for given, folder in chosen:
-            table = forecast_table(
-                given, folder, mode=run.mode, crew=crew, tell=_teller(screen), models=separated(models) or (),
-                folds=folds, read_tests=not run.stop_before_test,
-            )  # fmt: skip
-            _show(screen, table, folder)
-    return 0
+    chosen = partial(forecast_table, models=separated(models) or ())
+    return _on_data(chosen, "forecast-table", data, folds, run)
 
 
 @reproduce.command
@@ -183,7 +175,8 @@ def figures(*, only: Several | None = None, run: RunOptions = USUAL) -> int:
     return 0
 
 
-def _on_data(experiment, name: str, data: list[str], folds: int, run: RunOptions) -> int:
+def _on_data(experiment: "Callable[..., Table | None]", name: str, data: list[str], folds: int, run: RunOptions) -> int:
+    """An experiment on each of some data sets, which are all found before the first is begun."""
     from sporadic.experiments.sources import recognise
 
     screen = console()
@@ -198,7 +191,7 @@ def _on_data(experiment, name: str, data: list[str], folds: int, run: RunOptions
     return 0
 
 
-def _teller(screen: "Console"):
+def _teller(screen: "Console") -> Callable[[str], None]:
     return lambda sentence: screen.print(sentence, soft_wrap=True, markup=False)
 
 
