@@ -134,14 +134,10 @@ class Forecaster:
         line of the history: a function, a tracker, or several.
         """
         if isinstance(validation, Panel):
-            training, held_out = panel, validation
+            training, kept = panel, validation
         else:
-            training, held_out = _hold_out(panel, validation, self.seed)
-        objective = Objective(self.kl_weight, self.kl, self.objective, self.withheld)
-        schedule = Schedule(
-            max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, optimiser=self.optimiser, patience=self.patience,
-        )  # fmt: skip
+            training, kept = _hold_out(panel, validation, self.seed)
+        objective, schedule = self._training()
         scaling = Scaling.fit(training, calendar=self.calendar, likelihood=self.likelihood)
         listeners = [on_epoch] if callable(on_epoch) else list(on_epoch)
 
@@ -155,11 +151,11 @@ class Forecaster:
             if isinstance(network, AbstractReference):
                 network, history = network.learned(table), []
             else:
-                evaluation = Evaluation.of(held_out, scaling, network, cutoff=cutoff, next_k=next_k)
+                evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k)
                 place = None
                 if checkpoint is not None:
                     place = Checkpoint(
-                        Path(checkpoint), configuration_of(self, training, held_out, cutoff=cutoff, next_k=next_k)
+                        Path(checkpoint), configuration_of(self, training, kept, cutoff=cutoff, next_k=next_k)
                     )
                 with live(self.max_epochs, shown=progress) as display:
                     listeners.append(display)
@@ -257,6 +253,15 @@ class Forecaster:
         self._fitted()
         save_forecaster(self, Path(folder), force=force)
 
+    def _training(self) -> tuple[Objective, Schedule]:
+        """What is minimised, and how."""
+        objective = Objective(self.kl_weight, self.kl, self.objective, self.withheld)
+        schedule = Schedule(
+            max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay, optimiser=self.optimiser, patience=self.patience,
+        )  # fmt: skip
+        return objective, schedule
+
     def _build(self, scaling: Scaling) -> AbstractModel:
         """The untrained network for data of this scaling."""
         return build(
@@ -282,12 +287,18 @@ class Forecaster:
 
 
 def _hold_out(panel: Panel, share: float, seed: int) -> tuple[Panel, Panel]:
-    n = round(share * len(panel))
-    if not 0 < share < 1 or not 0 < n < len(panel):
+    out = held_out(len(panel), share, seed)
+    return panel[~out], panel[out]
+
+
+def held_out(count: int, share: float, seed: int) -> np.ndarray:
+    """A mask of the series, of so many, that are kept for validation."""
+    n = round(share * count)
+    if not 0 < share < 1 or not 0 < n < count:
         raise OptionError(
-            f"validation must be a panel, or a share of the {len(panel)} series that leaves some on both sides; "
+            f"validation must be a panel, or a share of the {count} series that leaves some on both sides; "
             f"got {share!r}."
         )
-    held_out = np.zeros(len(panel), dtype=bool)
-    held_out[np.random.default_rng(seed).permutation(len(panel))[:n]] = True
-    return panel[~held_out], panel[held_out]
+    mask = np.zeros(count, dtype=bool)
+    mask[np.random.default_rng(seed).permutation(count)[:n]] = True
+    return mask

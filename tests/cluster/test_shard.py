@@ -16,10 +16,9 @@ from sporadic.batching import batches
 from sporadic.cluster.crew import Crew
 from sporadic.cluster.pooled import Pooled
 from sporadic.cluster.processes import Processes
-from sporadic.cluster.shard import Shard, fit_together, held_out_of, places_of
-from sporadic.errors import DataError, OptionError
+from sporadic.cluster.shard import Shard, fit_together, places_of
+from sporadic.errors import DataError
 from sporadic.events import EventTable, Layout
-from sporadic.forecaster import _hold_out
 from sporadic.scaling import Scaling
 from tests.cluster.lockstep import together
 
@@ -100,16 +99,6 @@ def test_places_are_those_in_the_sorted_ids_of_all(ids: list[str] | list[int]):
         assert places.tolist() == np.flatnonzero(owner == rank).tolist()
 
 
-def test_the_series_held_out_are_those_of_one_process():
-    panel = patients(10)
-    training, held_out = _hold_out(panel, 0.3, 5)
-    out = held_out_of(10, 0.3, 5)
-    assert list(panel[out].ids) == list(held_out.ids)
-    assert list(panel[~out].ids) == list(training.ids)
-    with pytest.raises(OptionError, match="a share of the 10 series that leaves some on both sides"):
-        held_out_of(10, 0.01, 5)
-
-
 def test_a_crew_computes_every_series_of_a_batch_once_and_with_the_key_it_has_in_one_process():
     panel = patients()
     table = EventTable.of(panel, scaling := Scaling.fit(panel), Layout())
@@ -149,7 +138,7 @@ def test_shards_are_fitted_as_the_whole_is(compiled_quickly: None, tmp_path: Pat
     def forecaster() -> sp.Forecaster:
         return sp.Forecaster(
             "gru-simple", hidden_size=3, obs_size=3, batch_size=4, max_epochs=3, likelihood={"tail": "log-normal"},
-            dropout=0.1, precision="float64", learning_rate=1e-2,
+            dropout=0.1, withheld=0.3, precision="float64", learning_rate=1e-2,
         )  # fmt: skip
 
     def fit(processes: Processes) -> sp.Forecaster:

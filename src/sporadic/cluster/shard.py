@@ -16,13 +16,12 @@ from sporadic.cluster.processes import Processes
 from sporadic.errors import DataError, OptionError
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
-from sporadic.forecaster import Forecaster
+from sporadic.forecaster import Forecaster, held_out
 from sporadic.models import AbstractModel, AbstractReference, build
-from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of
 from sporadic.scaling import Dimensions, Scaling
-from sporadic.training import Checkpoint, Epoch, Schedule, train
+from sporadic.training import Checkpoint, Epoch, train
 
 
 @dataclass(frozen=True)
@@ -53,25 +52,24 @@ def fit_together(
     pool = Pooled(processes)
     _check_alike(shard.panel, pool)
     places, count = places_of(shard.panel.index, processes)
-    training, held_out = shard.panel, shard.validation if isinstance(shard.validation, Panel) else None
+    training, kept = shard.panel, shard.validation if isinstance(shard.validation, Panel) else None
     if isinstance(shard.validation, float):
-        out = held_out_of(count, shard.validation, forecaster.seed)
-        kept, places = ~out[places], (np.cumsum(~out) - 1)[places[~out[places]]]
-        training, held_out = training[kept], training[~kept]
+        out = held_out(count, shard.validation, forecaster.seed)
+        mine, places = ~out[places], (np.cumsum(~out) - 1)[places[~out[places]]]
+        training, kept = training[mine], training[~mine]
     if pool.largest(int(not len(training))):
         raise DataError("The files of one worker hold no series to learn from: take fewer workers, or larger files.")
     scaling = Scaling.fit(training, calendar=forecaster.calendar, likelihood=forecaster.likelihood, pool=pool)
     with forecaster._precisely():
         network = forecaster._build(scaling)
         table = EventTable.of(training, scaling, network.layout)
-        evaluation = PooledEvaluation.of(held_out, scaling, network, pool, cutoff=cutoff, next_k=next_k)
+        evaluation = PooledEvaluation.of(kept, scaling, network, pool, cutoff=cutoff, next_k=next_k)
         configuration = configuration_of(forecaster, training, training[:0], cutoff=cutoff, next_k=next_k)
         configuration |= {"training data": shard.seal, "validation data": shard.seal}
         network, history = train(
             network,
             table,
-            objective_of(forecaster),
-            schedule_of(forecaster),
+            *forecaster._training(),
             seed=forecaster.seed,
             validation=evaluation,
             checkpoint=Checkpoint(checkpoint, configuration),
@@ -87,8 +85,7 @@ def fit_together(
 
 def check_trainable(forecaster: Forecaster) -> None:
     """Finds out before any worker starts that what was asked for cannot be trained."""
-    objective_of(forecaster)
-    schedule_of(forecaster)
+    forecaster._training()
     sizes = {name: getattr(forecaster, name) for name in ("hidden_size", "obs_size", "prep_size", "dropout")}
     parts = {name: getattr(forecaster, name) for name in ("dynamics", "flow", "flow_options", "update")}
     network = eqx.filter_eval_shape(
@@ -96,17 +93,6 @@ def check_trainable(forecaster: Forecaster) -> None:
     )
     if isinstance(network, AbstractReference):
         raise OptionError(f"{forecaster.model!r} has nothing to train: fit it without --ray.")
-
-
-def objective_of(forecaster: Forecaster) -> Objective:
-    return Objective(forecaster.kl_weight, forecaster.kl, forecaster.objective)
-
-
-def schedule_of(forecaster: Forecaster) -> Schedule:
-    return Schedule(
-        max_epochs=forecaster.max_epochs, batch_size=forecaster.batch_size, learning_rate=forecaster.learning_rate,
-        weight_decay=forecaster.weight_decay, optimiser=forecaster.optimiser, patience=forecaster.patience,
-    )  # fmt: skip
 
 
 def places_of(index: pd.Index, processes: Processes) -> tuple[np.ndarray, int]:
@@ -123,18 +109,6 @@ def places_of(index: pd.Index, processes: Processes) -> tuple[np.ndarray, int]:
     place[order] = np.arange(len(order))
     first = sum(map(len, parts[: processes.rank]))
     return place[first : first + len(mine)], len(order)
-
-
-def held_out_of(count: int, share: float, seed: int) -> np.ndarray:
-    """Which of so many series `Forecaster.fit` holds out."""
-    n = round(share * count)
-    if not 0 < share < 1 or not 0 < n < count:
-        raise OptionError(
-            f"validation must be a share of the {count} series that leaves some on both sides, or a file; got {share}."
-        )
-    out = np.zeros(count, dtype=bool)
-    out[np.random.default_rng(seed).permutation(count)[:n]] = True
-    return out
 
 
 class PooledScore(NamedTuple):
