@@ -36,8 +36,9 @@ test: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
 test: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
 test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
+# The tests of a file share what they compile and fit, so one worker takes them all.
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Every table and figure of the paper, shortened; the data are simulated or, where they are at hand, real.
 results-quick: $(STAMP)

@@ -31,15 +31,6 @@ hypothesis.settings.load_profile("sporadic")
 set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, too, stay out of the repository
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file go to one worker of xdist, which compiles and fits once what they share; other groups than
-    files are named by the tests themselves."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _few_programs_at_a_time() -> Iterator[None]:
     """Forgets compiled programs before there are too many: each takes memory maps, and XLA crashes where Linux has no

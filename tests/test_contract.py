@@ -7,12 +7,7 @@ from sporadic import models, testing
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 
-def of_one_worker(name: str):
-    """What a model compiles and trains is shared by its checks, so they belong to one process."""
-    return pytest.param(name, marks=pytest.mark.xdist_group(name))
-
-
-@pytest.fixture(scope="module", params=map(of_one_worker, models.names()))
+@pytest.fixture(scope="module", params=models.names())
 def case(request):
     return testing.Case.of(request.param)
 

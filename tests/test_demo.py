@@ -28,7 +28,6 @@ def done(tmp_path_factory):
     return folder, result.stdout
 
 
-@pytest.mark.xdist_group("demo")
 def test_the_demo_scores_itself_beside_two_naive_forecasters(done):
     folder, said = done
     for name in ("gru-ode-bayes", "last-value", "mean"):
@@ -44,7 +43,6 @@ def test_the_demo_scores_itself_beside_two_naive_forecasters(done):
     assert len(sp.load(out / "model").history) == 1
 
 
-@pytest.mark.xdist_group("demo")
 def test_the_demo_never_overwrites(done):
     folder, _ = done
     again = demo("--epochs", "1", folder=folder)

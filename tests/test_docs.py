@@ -94,12 +94,7 @@ def is_run(path: Path) -> bool:
     )
 
 
-def by_itself(page: Path):
-    """Pages share nothing, so any worker may take the next one."""
-    return pytest.param(page, id=page.stem, marks=pytest.mark.xdist_group(page.name))
-
-
-@pytest.mark.parametrize("page", [by_itself(page) for page in PAGES if is_run(page)])
+@pytest.mark.parametrize("page", [page for page in PAGES if is_run(page)], ids=lambda page: page.stem)
 def test_a_page_does_what_it_says(page, tmp_path):
     quiet = "ignore:Error:UserWarning:jax._src.compiler"  # a cache entry cut short when a run was killed
     command = [sys.executable, "-W", "error", "-W", quiet, __file__, str(page)]

@@ -55,7 +55,6 @@ def wheel(tmp_path_factory):
     return next(folder.glob("sporadic-*.whl"))
 
 
-@pytest.mark.xdist_group("wheel")
 def test_it_holds_the_package_its_types_and_its_data(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     sources = (ROOT / "src").rglob("*")
@@ -65,7 +64,6 @@ def test_it_holds_the_package_its_types_and_its_data(wheel):
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "examples"))]
 
 
-@pytest.mark.xdist_group("wheel")
 def test_it_works_without_any_extra(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "bare")

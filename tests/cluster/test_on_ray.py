@@ -25,7 +25,7 @@ from tests.commands.conftest import SMALL, Run, run, visits
 
 __all__ = ["run"]
 
-pytestmark = [pytest.mark.usefixtures("compiled_quickly"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 EPOCHS = 40
 FITTED_WITH = (

@@ -10,8 +10,6 @@ import pytest
 from sporadic.errors import OptionError
 from sporadic.experiments.crews import Alone, Processes, RayCluster, WorkerLostError
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 def squared(number: int) -> int:
     return number**2

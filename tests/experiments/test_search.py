@@ -16,7 +16,7 @@ from sporadic.experiments.spaces import SPACES, Choice, LogRange
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial
 
-pytestmark = [pytest.mark.usefixtures("compiled_quickly"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 TRIAL = Trial(
     {"simulated": "ou", "n": 40, "setting": "random-r", "seed": 0},

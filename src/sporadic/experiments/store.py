@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 
-from sporadic.database import connect
+from sporadic.database import connect, errors
 from sporadic.errors import FileError
 from sporadic.storage import parquet, write_file
 
@@ -70,5 +69,5 @@ def _read(path: str) -> pd.DataFrame:
             return database.execute(
                 "select * from read_parquet(?, union_by_name = true) order by key, stage", [path]
             ).df()
-        except duckdb.Error as error:
+        except errors() as error:
             raise FileError(f"The results in {path!r} cannot be read: {str(error).splitlines()[0]}") from None

@@ -13,12 +13,15 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import pandas as pd
 
-from sporadic.database import connect
+from sporadic.database import connect, errors
 from sporadic.errors import FileError, one_of, quote, such
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 ENCODINGS = ("utf-8", "latin-1", "utf-16")  # that DuckDB reads
@@ -95,7 +98,7 @@ def read_parquet(files: Sequence[Path], columns: Mapping[str, str] | None = None
 
 
 @contextmanager
-def parquet(files: Sequence[Path]) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[str]]]:
+def parquet(files: Sequence[Path]) -> Iterator[tuple["DuckDBPyConnection", list[str]]]:
     """A database, and the parameter with which it reads these files by `PARTS`, as far as a query needs them."""
     for path in files:
         with _told_simply(path), path.open("rb") as file:
@@ -122,7 +125,7 @@ def _told_simply(path: Path) -> Iterator[None]:
         raise FileError(f"{_name(path)} is damaged, or not compressed by gzip.") from None
     except OSError as error:
         raise FileError(f"{_name(path)} cannot be read: {error.strerror or error}.") from None
-    except (csv.Error, duckdb.Error) as error:
+    except (csv.Error, errors()) as error:
         reason = re.sub(r"^(\w+ )+Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
         raise FileError(f"{_name(path)} is damaged: {reason.replace(str(path.resolve()), 'it')}.") from None
 
@@ -166,7 +169,7 @@ def _header(path: Path, suffix: str, encoding: str) -> tuple[list[str], str]:
     return [name.strip() for name in next(csv.reader(lines[:1], delimiter=delimiter))], delimiter
 
 
-def _check_rejects(database: duckdb.DuckDBPyConnection, path: Path, width: int, encoding: str) -> None:
+def _check_rejects(database: "DuckDBPyConnection", path: Path, width: int, encoding: str) -> None:
     """Lines that do not fit the header, the first of them named."""
     found = database.execute(
         "select line, min(error_type::varchar), max(regexp_extract(error_message, 'Found: ([0-9]+)', 1)::varchar), "
@@ -186,7 +189,7 @@ def _check_rejects(database: duckdb.DuckDBPyConnection, path: Path, width: int, 
     raise FileError(f"{_name(path)} has, in line {line}, {what} ({such(count, 'line')}). Correct the file.")
 
 
-def _fits(database: duckdb.DuckDBPyConnection, pattern: str) -> tuple[bool, ...]:
+def _fits(database: "DuckDBPyConnection", pattern: str) -> tuple[bool, ...]:
     """For each column, whether it has entries and they all match."""
     row = database.execute("select bool_and(regexp_full_match(columns(*), ?)) from entries", [pattern]).fetchone()
     return tuple(map(bool, row or ()))

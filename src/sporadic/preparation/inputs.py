@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sporadic.database import errors
 from sporadic.errors import FileError, quote
 from sporadic.preparation.progress import Progress, silent
 
@@ -111,8 +112,6 @@ def read_lines(path: Path) -> list[str]:
 @contextmanager
 def told_simply(path: Path) -> Iterator[None]:
     """Whatever goes wrong with a raw file, as one sentence."""
-    import duckdb
-
     try:
         yield
     except UnicodeError:
@@ -121,7 +120,7 @@ def told_simply(path: Path) -> Iterator[None]:
         raise FileError(f"{shown_path(path)} is cut short or damaged: download it again.") from None
     except OSError as error:
         raise FileError(f"{shown_path(path)} cannot be read: {error.strerror or error}.") from None
-    except duckdb.Error as error:
+    except errors() as error:
         reason = re.sub(r"^(\w+ )+Error: ", "", str(error).strip().split("\n")[0]).rstrip(".")
         raise FileError(f"{shown_path(path)} cannot be read as the table it should be: {reason}.") from None
 
