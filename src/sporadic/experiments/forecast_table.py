@@ -30,8 +30,8 @@ CALENDAR = " + calendar"
 SEARCH = ({"dropout": 0.0}, {"dropout": 0.2})
 """What is tried for every model and fold; learning rate 1e-3 and weight decay 1e-4 are of the paper's grid as well."""
 
-_TRAINING = {"learning_rate": 1e-3, "weight_decay": 1e-4, "batch_size": 50, "max_epochs": 20, "patience": 5}
-_BEST = {**_TRAINING, "learning_rate": 3e-3, "objective": "mixed", "obs_size": 64, "dropout": 0.2, "withheld": 0.2}
+TRAINING = {"learning_rate": 1e-3, "weight_decay": 1e-4, "patience": 5}
+_BEST = {"learning_rate": 3e-3, "objective": "mixed", "obs_size": 64, "dropout": 0.2, "withheld": 0.2}
 BESTS = ({**_BEST, "hidden_size": 64}, {**_BEST, "hidden_size": 100})
 
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1, "batch_size": 10}
@@ -83,16 +83,18 @@ def _wanted(mode: str, protocol: Protocol, models: Sequence[str]) -> list[str]:
 def _candidates(row: str, source: Mapping[str, Any], protocol: Protocol, fold: int, mode: str) -> list[Candidate]:
     """The trials among which the row's configuration on this fold is chosen."""
     model, calendar = row.removesuffix(CALENDAR), {"calendar": protocol.calendar}
+    usual: dict[str, Any] = {"model": model, **protocol.sizes, **protocol.training, **TRAINING}
+    if row != model:
+        usual |= calendar
+    if model == "gru-discretized-bayes":
+        usual |= {"flow_options": dict(protocol.flow)}
     if model == PAPER:
         options = [{"model": "gru-ode-bayes", **protocol.sizes, **protocol.paper}]
     elif model == BEST:
-        options = [{"model": "gru-ode-bayes", **protocol.sizes, **choice, **calendar} for choice in BESTS]
+        options = [{**usual, "model": "gru-ode-bayes", **calendar, **choice} for choice in BESTS]
     elif model in REFERENCES:
         options = [{"model": model}]
     else:
-        usual = {"model": model, **protocol.sizes, **_TRAINING, **(calendar if row != model else {})}
-        if model == "gru-discretized-bayes":
-            usual |= {"flow_options": dict(protocol.flow)}
         options = [usual | choice for choice in SEARCH]
     if mode == "quick":
         options = [each | {"max_epochs": 3, "batch_size": 25} for each in options[:1]]
