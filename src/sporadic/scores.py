@@ -228,20 +228,32 @@ def mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
     That second term is a closed sum over pairs of components, or the integral of F(1 − F), whichever is shorter. Both
     walk over the mixtures in chunks, so memory stays bounded.
     """
-    x, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
-    distance = np.sum(weights * _mean_distance(means - x, stds), axis=-1)
+    distance = mixture_distance(x, weights, means, stds)
+    _, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
     mixtures = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds)]
     return distance - _half_mean_difference(*mixtures).reshape(distance.shape)
 
 
-def log_mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
-    """The CRPS of exp(X), where X is a finite Gaussian mixture: both terms are closed sums of log-normal moments."""
-    x, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
+def mixture_distance(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """E|X − x|."""
+    return np.sum(weights * _mean_distance(means - x[..., None], stds), axis=-1)
+
+
+def log_mixture_distance(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """E|exp(X) − x|."""
+    x = x[..., None]
     at_zero = ~(x > 0)
     inner = np.log(np.where(at_zero, 1.0, x))
     size = np.exp(means + stds**2 / 2)
     below, tilted = (np.where(at_zero, 0.0, ndtr((inner - means - shift) / stds)) for shift in (0.0, stds**2))
-    distance = np.sum(weights * (x * (2 * below - 1) - size * (2 * tilted - 1)), axis=-1)
+    return np.sum(weights * (x * (2 * below - 1) - size * (2 * tilted - 1)), axis=-1)
+
+
+def log_mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """The CRPS of exp(X), where X is a finite Gaussian mixture: both terms are closed sums of log-normal moments."""
+    distance = log_mixture_distance(x, weights, means, stds)
+    _, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
+    size = np.exp(means + stds**2 / 2)
     parts = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds, size)]
     result = np.empty(distance.size)
     rows = max(1, _CHUNK // parts[0].shape[-1] ** 2)

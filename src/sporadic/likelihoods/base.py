@@ -11,9 +11,15 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
+from sporadic.beliefs.base import AbstractBelief, Unit
+from sporadic.errors import OptionError
+
 
 class AbstractFamily(eqx.Module):
-    """A family of predictive distributions for one observed number."""
+    """A family of predictive distributions for one observed number, in the model's units.
+
+    What discrete families observe is a code: 0 or 1, the number of a level, a count.
+    """
 
     @property
     @abstractmethod
@@ -30,8 +36,8 @@ class AbstractFamily(eqx.Module):
         """The predictive distribution."""
 
     @abstractmethod
-    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """On the host: weights, means and standard deviations of the Gaussians it is a mixture of, on a last axis."""
+    def belief(self, raw: np.ndarray, unit: Unit) -> AbstractBelief:
+        """The predictive distribution on the host, in double precision and the user's unit."""
 
     @abstractmethod
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
@@ -39,15 +45,32 @@ class AbstractFamily(eqx.Module):
 
     @abstractmethod
     def bayes(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
-        """Raw parameters of p_Bayes ∝ p_pre · p_obs, the belief corrected by a noisy observation."""
+        """Raw parameters of p_Bayes ∝ p_pre · p_obs, the belief corrected by an observation through a noisy channel.
+
+        Where that product has no such parameters, its projection onto the family: which one, the family says.
+        """
 
     @abstractmethod
     def kl(self, raw: Float[Array, "*n raw"], other: Float[Array, "*n raw"]) -> Float[Array, " *n"]:
-        """KL(raw ‖ other)."""
+        """KL(raw ‖ other), or where it has no closed form an upper bound that is 0 for equal parameters."""
 
     @abstractmethod
+    def observed(self, value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        """p_obs: raw parameters of what an observation alone says, through the noisy channel."""
+
     def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         """KL(raw ‖ p_obs): what the authors' code uses instead of the paper's post-jump loss."""
+        return self.kl(raw, self.observed(value))
 
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         return jnp.negative(self.distribution(raw).log_prob(value))
+
+
+def normalised(error: Float[Array, " *n"], variance: Float[Array, " *n"]) -> Float[Array, " *n"]:
+    """An error in units of the standard deviation that was predicted, which may be tiny where a belief is sure."""
+    return error / jnp.sqrt(variance + 1e-4)
+
+
+def check_channel(noise: float, largest: float = 0.5) -> None:
+    if not 0 < noise < largest:
+        raise OptionError(f"The share of misread observations lies between 0 and {largest:g}; got {noise}.")

@@ -8,6 +8,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 from scipy.special import softmax
 
+from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractFamily
 from sporadic.likelihoods.gaussian import Gaussian
@@ -40,9 +41,9 @@ class GaussianMixture(AbstractFamily):
         logits, means, log_variances = jnp.split(raw, 3, axis=-1)
         return dist.MixtureSameFamily(dist.Categorical(logits=logits), dist.Normal(means, jnp.exp(log_variances / 2)))
 
-    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def belief(self, raw: np.ndarray, unit: Unit) -> Mixtures:
         logits, means, log_variances = np.split(np.asarray(raw, dtype=np.float64), 3, axis=-1)
-        return softmax(logits, axis=-1), means, np.exp(log_variances / 2)
+        return Mixtures.of(softmax(logits, axis=-1), means, np.exp(log_variances / 2), unit)
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         belief = self.distribution(raw)
@@ -60,6 +61,12 @@ class GaussianMixture(AbstractFamily):
         weights, others = (jax.nn.log_softmax(jnp.split(each, 3, axis=-1)[0]) for each in (raw, other))
         apart = Gaussian(self.noise).kl(_paired(raw), _paired(other))
         return jnp.sum(jnp.exp(weights) * (weights - others + apart), axis=-1)
+
+    def observed(self, value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        """The same of all components; the weights of a belief are then no part of what it differs in."""
+        return even_mixture(
+            jnp.broadcast_to(Gaussian(self.noise).observed(value), (self.n_components, *value.shape, 2))
+        )
 
     def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         weights = jax.nn.softmax(jnp.split(raw, 3, axis=-1)[0])
