@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sporadic.beliefs import Beliefs
+from sporadic.beliefs.table import Beliefs
 from sporadic.errors import DataError, one_of
 from sporadic.forecasting import Questions
 from sporadic.models.base import AbstractModel
@@ -39,24 +39,28 @@ class Evaluation:
         """How well the model forecasts what came next."""
         one_of("units", units, ("standardised", "original"))
         target, scaling = self.target, self.scaling
-        point = target.point_of_value
-        variable = np.array([scaling.variables.index(name) for name in target.variables], dtype=np.int64)[
-            target.variable
-        ]
-        beliefs = Beliefs.of(self.questions.ask(model)[point, variable], variable, model.family, scaling)
+        value, variable = scaling.numbers(target)
+        trials = scaling.trials(value, variable, target.point_of_value)
+        scored = np.array([not coding.is_given for coding in scaling.codings])[variable]
+        value, variable, point, trials = (each[scored] for each in (value, variable, target.point_of_value, trials))
+        beliefs = Beliefs.of(self.questions.ask(model)[point, variable], variable, model.family, scaling, trials)
         unit = scaling.spread[variable] if units == "standardised" else np.ones(len(variable))
+        # Only a density has the unit of what it is of; and levels without an order have neither mean nor distance.
+        in_order = np.array([coding.in_order for coding in scaling.codings])[variable]
         series = target.series_of_point[point]
         return Score(
             series=series,
             variable=variable,
             horizon=point - target.offsets[series] + 1,
-            scalar_nll=beliefs.nll(target.value) - np.log(unit),
-            scalar_crps=beliefs.crps(target.value) / unit,
-            pit=beliefs.cdf(target.value),
-            error=target.value - beliefs.mean(),
+            scalar_nll=beliefs.nll(value) - np.where(beliefs.mass(value) > 0, 0.0, np.log(unit)),
+            scalar_crps=np.where(in_order, beliefs.crps(value) / unit, np.nan),
+            pit=np.where(in_order, beliefs.pit(value, np.random.default_rng(0)), np.nan),
+            error=np.where(in_order, value - beliefs.mean(), np.nan),
             unit=unit,
             ids=target.ids,
             variables=scaling.variables,
+            likelihoods=tuple(coding.kind.name for coding in scaling.codings),
+            levels=beliefs.level_scores(value),
         )
 
 

@@ -108,6 +108,8 @@ class EventTable:
     value_event: np.ndarray  # counted within the series
     value_variable: np.ndarray
     value: np.ndarray
+    value_trials: np.ndarray  # behind each value; NaN where it has none
+    shared: np.ndarray  # whether other values of the same time point need this one
     point_state: np.ndarray  # per time point of the panel: the state after it, counted within the series from 1
     static: np.ndarray
     n_variables: int
@@ -149,9 +151,9 @@ class EventTable:
         on_the_way = (place < n_spans[point] - 1)[:, None]  # its control at that time is what the next span holds
 
         owner = panel.point_of_value
-        variable = np.array([scaling.variables.index(name) for name in panel.variables], dtype=np.int64)[panel.variable]
+        value, variable = scaling.numbers(panel)
         order = np.lexsort((variable, owner))  # values of one time point in the model's order, not the panel's
-        variable, value = variable[order], panel.value[order]
+        variable, value = variable[order], value[order]
         at = arrival[owner]
         if layout.one_at_a_time:
             at = at + np.arange(len(at)) - panel.starts[owner]
@@ -173,6 +175,8 @@ class EventTable:
             value_event=at - base[owner],
             value_variable=variable,
             value=scaling.encode(value, variable),
+            value_trials=scaling.trials(value, variable, owner),
+            shared=np.isin(variable, scaling.shared) if layout.one_at_a_time else np.zeros(len(value), dtype=bool),
             point_state=ends - base,
             static=static,
             n_variables=len(scaling.variables),
@@ -201,6 +205,13 @@ class EventTable:
         owner = np.repeat(np.flatnonzero(present), np.diff(self.value_offsets)[series[present]])
         place = (owner, self.value_event[observed], self.value_variable[observed])
         value[place], mask[place] = self.value[observed], True
+        if (told := self.shared[observed]).any():
+            arrival = self.offsets[series][owner[told]] + self.value_event[observed[told]]
+            count = self.last[arrival] - self.first[arrival] + 1
+            again = np.repeat(np.flatnonzero(told), count)
+            since = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+            event = np.repeat(self.first[arrival], count) + since
+            value[owner[again], event, self.value_variable[observed[again]]] = self.value[observed[again]]
         events = Events(
             span=self.spans.pad(rows, filled),
             control=_gather(self.control, at, filled),

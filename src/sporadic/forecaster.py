@@ -171,7 +171,7 @@ class Forecaster:
                     )
         self.network_, self.history = network, history
         self.scaling_, self.origin_ = scaling, training.common_origin
-        self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None)
+        self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None, words=scaling.words)
         return self
 
     @property

@@ -1,8 +1,4 @@
-"""What training minimises: a pre-jump loss plus λ times the post-jump KL, per observed value (paper, section 2.4).
-
-The paper's pre-jump loss is the NLL. Where tails are heavy, its variance excuses bad means; the two other objectives
-give the mean more of a say.
-"""
+"""What training minimises: a pre-jump loss plus λ times the post-jump KL, per observed value (paper, section 2.4)."""
 
 from typing import NamedTuple
 
@@ -15,8 +11,6 @@ from sporadic.errors import OptionError, one_of
 from sporadic.likelihoods.base import AbstractFamily
 
 PRE_JUMP = ("nll", "beta-nll", "mixed")
-_BETA = 0.5
-_NLL_SHARE = 0.1
 
 
 class Terms(NamedTuple):
@@ -40,8 +34,8 @@ class Objective(eqx.Module):
     `kl="forward"` is the paper's KL(p_Bayes ‖ p_post), where p_Bayes is a target and passes no gradient; "reverse" is
     the KL(p_post ‖ p_obs) of the authors' code, whose λ is 1e-4.
 
-    `pre_jump` is "nll", the paper's; "beta-nll", in which each value counts by the square root of its predicted
-    variance; or "mixed", the squared error plus a tenth of the NLL.
+    `pre_jump` is "nll", the paper's, or one of two others that heed the mean more where there is one
+    (`likelihoods.AbstractMetric`).
 
     `withheld` is the share of time points that a model forecasts in training without being shown them: so it learns to
     see further than the next one, and never sees a series twice in the same way.
@@ -80,7 +74,7 @@ class Objective(eqx.Module):
             kl = family.kl(jax.lax.stop_gradient(family.bayes(prior, value)), post)
         else:
             kl = family.reverse_kl(post, value)
-        kl = jnp.sum(kl, where=mask if shown is None else shown)
+        kl = jnp.sum(kl, where=family.scored(mask if shown is None else shown))
         terms = self.pre_jump_terms(family, prior, value, mask)
         return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
 
@@ -92,14 +86,7 @@ class Objective(eqx.Module):
         mask: Bool[Array, " *n"],
     ) -> Terms:
         """The loss of beliefs alone, for models that know of no update; they have no KL."""
-        belief = family.distribution(prior)
-        nll = family.nll(prior, value)
-        squared_error = (value - belief.mean) ** 2
-        if self.pre_jump == "mixed":
-            loss = squared_error + _NLL_SHARE * nll
-        elif self.pre_jump == "beta-nll":
-            loss = jax.lax.stop_gradient(belief.variance) ** _BETA * nll
-        else:
-            loss = nll
-        loss, nll, squared_error = (jnp.sum(each, where=mask) for each in (loss, nll, squared_error))
+        mask = family.scored(mask)
+        told = family.loss(prior, value, self.pre_jump), family.nll(prior, value), family.squared_error(prior, value)
+        loss, nll, squared_error = (jnp.sum(each, where=mask) for each in told)
         return Terms(loss, jnp.zeros_like(loss), nll, squared_error, jnp.sum(mask, dtype=value.dtype))

@@ -24,6 +24,7 @@ class Unit:
     scale: Array
     log: NDArray[np.bool_]
     point: Array
+    values: Array
 
 
 class AbstractBelief(ABC):

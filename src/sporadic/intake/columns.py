@@ -28,6 +28,8 @@ from sporadic.intake import frames
 from sporadic.timeaxis import Native, TimeAxis, read_times
 
 DROP = 'invalid="drop"'
+MOST_WORDS = 50
+"""Different ones that a variable may have; more are no levels but remarks or names."""
 _MISSING_WORDS = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "nat"})
 
 
@@ -99,7 +101,28 @@ class Intake:
         `variable` says, row by row, what was observed; `cure` is a further sentence on what to do about text.
         """
         values = self.column(name)
+        return self._sound(name, values, *_numbers(values), variable, missing_is, cure)
+
+    def observed(self, name: Any, codes: np.ndarray, *, variable: pd.Series | None = None, cure: str = ""
+                 ) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:  # fmt: skip
+        """A column of values as float64, as `numbers` does it, of variables with these codes.
+
+        A variable that has only text, and not too much of it, has levels: its values are then places among its words.
+        """
+        values = self.column(name)
         numbers, text = _numbers(values)
+        words = {}
+        for code in np.unique(codes[text & (codes >= 0)]):
+            own = (codes == code) & (text | ~np.isnan(numbers))
+            found = values[own].map(str).str.strip()
+            levels = _levels(values, found)
+            if text[own].all() and len(levels) <= MOST_WORDS:
+                numbers[own], text[own] = pd.Index(levels).get_indexer(pd.Index(found)), False
+                words[int(code)] = levels
+        return self._sound(name, values, numbers, text, variable, "not observed", cure), words
+
+    def _sound(self, name: Any, values: pd.Series, numbers: np.ndarray, text: np.ndarray, variable: pd.Series | None,
+               missing_is: str, cure: str) -> np.ndarray:  # fmt: skip
         self.report(
             TextValueError, text, name, values, variable,
             "Column {column} holds {value}, which is no number, at {where} ({such}). Replace it by a number, leave it "
@@ -158,6 +181,13 @@ class Intake:
                     count=int(bad.sum()),
                 )
             )
+
+
+def _levels(values: pd.Series, found: pd.Series) -> tuple[str, ...]:
+    """The different words of a variable: in the order of a categorical column, otherwise sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(str(level).strip() for level in values.dtype.categories if str(level).strip() in set(found))
+    return tuple(sorted(found.unique()))
 
 
 def _numbers(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -6,13 +6,17 @@ A family is written for arrays of any shape whose last axis holds the raw parame
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from sporadic.beliefs.base import AbstractBelief, Unit
 from sporadic.errors import OptionError
+
+_BETA = 0.5
+_NLL_SHARE = 0.1
 
 
 class AbstractFamily(eqx.Module):
@@ -40,6 +44,13 @@ class AbstractFamily(eqx.Module):
         """The predictive distribution on the host, in double precision and the user's unit."""
 
     @abstractmethod
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        """On the host: raw parameters of the distribution of these values, by their moments or shares.
+
+        `trials` are those behind each value, NaN where it has none.
+        """
+
+    @abstractmethod
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         """What f_prep sees (paper, appendix D): the parameters, the value, and the normalised error."""
 
@@ -65,10 +76,41 @@ class AbstractFamily(eqx.Module):
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         return jnp.negative(self.distribution(raw).log_prob(value))
 
+    def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        """Of the mean, in the model's units."""
+        return (value - self.distribution(raw).mean) ** 2
+
+    def loss(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"], objective: str) -> Float[Array, " *n"]:
+        """What training minimises before a jump: the nll, whatever the objective, unless there is a mean to heed."""
+        return self.nll(raw, value)
+
+    def scored(self, mask: Bool[Array, " *n"]) -> Bool[Array, " *n"]:
+        """Which of the observed values are scored: all, unless a variable is only there for another's sake."""
+        return mask
+
+
+class AbstractMetric(AbstractFamily):
+    """A family of numbers on a scale. Where tails are heavy, the variance of a plain nll excuses bad means; two other
+    objectives give the mean more of a say: "beta-nll", in which a value counts by the square root of its predicted
+    variance, and "mixed", the squared error plus a tenth of the nll."""
+
+    def loss(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"], objective: str) -> Float[Array, " *n"]:
+        nll = self.nll(raw, value)
+        if objective == "mixed":
+            return self.squared_error(raw, value) + _NLL_SHARE * nll
+        if objective == "beta-nll":
+            return jax.lax.stop_gradient(self.distribution(raw).variance) ** _BETA * nll
+        return nll
+
 
 def normalised(error: Float[Array, " *n"], variance: Float[Array, " *n"]) -> Float[Array, " *n"]:
     """An error in units of the standard deviation that was predicted, which may be tiny where a belief is sure."""
     return error / jnp.sqrt(variance + 1e-4)
+
+
+def log_odds(part: float, whole: float) -> float:
+    """The logit of a share, of which neither all nor nothing is certain."""
+    return float(np.log((part + 0.5) / (whole - part + 0.5)))
 
 
 def check_channel(noise: float, largest: float = 0.5) -> None:

@@ -10,7 +10,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
 from sporadic.beliefs import Levels, Unit
-from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
+from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
 
 
 class Binary(AbstractFamily):
@@ -34,7 +34,10 @@ class Binary(AbstractFamily):
 
     def belief(self, raw: np.ndarray, unit: Unit) -> Levels:
         logit = np.asarray(raw, dtype=np.float64)[..., 0]
-        return Levels.of_logits(np.stack([np.zeros_like(logit), logit], axis=-1))
+        return Levels.of_logits(np.stack([np.zeros_like(logit), logit], axis=-1), unit.values)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        return np.array([log_odds(float(np.sum(value)), len(value))])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         logit = raw[..., 0]

@@ -8,7 +8,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
 from sporadic.beliefs import Successes, Unit
-from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
+from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
 from sporadic.likelihoods.binary import bernoulli_kl
 
 
@@ -16,7 +16,7 @@ class Binomial(AbstractFamily):
     """The raw parameter is the logit of a success; `trials` is a number, or one for each observation.
 
     A share `noise` of the trials is misread. Given a count, the truth is then a sum of two binomial numbers; `bayes` is
-    the binomial distribution with its mean, which is the closest one. Everything counts all trials together.
+    the binomial distribution with its mean, which is the closest one.
     """
 
     trials: float | Float[Array, " *n"] = 1.0
@@ -40,6 +40,10 @@ class Binomial(AbstractFamily):
         logit = np.asarray(raw, dtype=np.float64)[..., 0]
         return Successes(np.broadcast_to(np.asarray(self.trials, dtype=np.float64), logit.shape), logit)
 
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        known = np.where(np.isnan(trials), np.asarray(self.trials), trials)
+        return np.array([log_odds(float(np.sum(value)), float(np.sum(known)))])
+
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         trials = jnp.broadcast_to(jnp.asarray(self.trials, value.dtype), value.shape)
         logit = raw[..., 0]
@@ -61,5 +65,5 @@ class Binomial(AbstractFamily):
         return jnp.where(self.trials > 0, jnp.log(yes) - jnp.log(no), logit)[..., None]
 
     def kl(self, raw: Float[Array, "*n raw"], other: Float[Array, "*n raw"]) -> Float[Array, " *n"]:
-        """Exact."""
-        return self.trials * bernoulli_kl(raw[..., 0], other[..., 0])
+        """Of one trial, exactly."""
+        return bernoulli_kl(raw[..., 0], other[..., 0])

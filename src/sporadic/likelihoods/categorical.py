@@ -39,8 +39,15 @@ class Categorical(AbstractFamily):
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         return -self.distribution(raw).log_prob(value.astype(int))
 
+    def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        """Of the probabilities (Brier); half of it, so that of two levels one counts."""
+        return jnp.sum((self._one_hot(value) - jax.nn.softmax(raw)) ** 2, axis=-1) / 2
+
     def belief(self, raw: np.ndarray, unit: Unit) -> Levels:
-        return Levels.of_logits(np.asarray(raw, dtype=np.float64))
+        return Levels.of_logits(np.asarray(raw, dtype=np.float64), unit.values)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        return np.log(np.bincount(value.astype(int), minlength=self.n_levels) + 0.5)
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         probability = jax.nn.softmax(raw)

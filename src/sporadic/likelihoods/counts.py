@@ -41,6 +41,9 @@ class Poisson(AbstractFamily):
         rate = np.exp(np.minimum(np.asarray(raw, dtype=np.float64)[..., 0], _LARGEST))
         return Counts(rate, np.full_like(rate, np.inf))
 
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        return np.array([np.log((np.sum(value) + 0.5) / (len(value) + 0.5))])
+
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         rate = _rate(raw[..., 0])
         return jnp.stack([jnp.log1p(value), raw[..., 0], normalised(value - rate, rate)], axis=-1)
@@ -83,6 +86,11 @@ class NegativeBinomial(AbstractFamily):
     def belief(self, raw: np.ndarray, unit: Unit) -> Counts:
         raw = np.asarray(raw, dtype=np.float64)
         return Counts(np.exp(np.minimum(raw[..., 0], _LARGEST)), np.exp(np.clip(raw[..., 1], -7, 7)))
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        mean = (np.sum(value) + 0.5) / (len(value) + 0.5)
+        excess = (np.var(value) if len(value) > 1 else mean) - mean
+        return np.array([np.log(mean), np.log(np.clip(mean**2 / max(excess, 1e-6), 1e-3, 1e3))])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         mean, shape = _rate(raw[..., 0]), _shape(raw[..., 1])

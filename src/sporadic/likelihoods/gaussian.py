@@ -11,10 +11,10 @@ from jaxtyping import Array, Float
 
 from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods.base import AbstractMetric
 
 
-class Gaussian(AbstractFamily):
+class Gaussian(AbstractMetric):
     """Raw parameters are (mean, log-variance) in standardised units; `noise` is σ_obs in the same units."""
 
     noise: float = eqx.field(static=True, default=0.01)
@@ -39,6 +39,11 @@ class Gaussian(AbstractFamily):
         raw = np.asarray(raw, dtype=np.float64)
         mean, std = raw[..., :1], np.exp(raw[..., 1:] / 2)
         return Mixtures.of(np.ones_like(mean), mean, std, unit)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        if len(value) < 2:
+            return np.array([*value, 0.0, 0.0])[:2] if len(value) else np.zeros(2)
+        return np.array([np.mean(value), np.log(np.var(value) + 1e-6)])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         mean, log_variance = raw[..., 0], raw[..., 1]

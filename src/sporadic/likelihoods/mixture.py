@@ -10,11 +10,11 @@ from scipy.special import softmax
 
 from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods.base import AbstractMetric
 from sporadic.likelihoods.gaussian import Gaussian
 
 
-class GaussianMixture(AbstractFamily):
+class GaussianMixture(AbstractMetric):
     """Raw parameters are logits of all weights, then all means, then all log-variances, in standardised units.
 
     Mixtures have no KL in closed form. `kl` is an upper bound: that of the weights, plus that of each component to its
@@ -44,6 +44,11 @@ class GaussianMixture(AbstractFamily):
     def belief(self, raw: np.ndarray, unit: Unit) -> Mixtures:
         logits, means, log_variances = np.split(np.asarray(raw, dtype=np.float64), 3, axis=-1)
         return Mixtures.of(softmax(logits, axis=-1), means, np.exp(log_variances / 2), unit)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        """All components the same."""
+        mean, log_variance = Gaussian(self.noise).marginal(value, trials)
+        return np.repeat([0.0, mean, log_variance], self.n_components)
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         belief = self.distribution(raw)

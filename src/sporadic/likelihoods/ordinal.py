@@ -52,6 +52,10 @@ class Ordinal(AbstractFamily):
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         return -self.distribution(raw).log_prob(value.astype(int))
 
+    def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        """In levels."""
+        return (value - jnp.sum(jnp.exp(self._logs(raw)) * jnp.arange(self.n_levels), axis=-1)) ** 2
+
     def belief(self, raw: np.ndarray, unit: Unit) -> Levels:
         raw = np.asarray(raw, dtype=np.float64)
         steps = np.logaddexp(0, raw[..., 1:]) + _LEAST
@@ -59,7 +63,13 @@ class Ordinal(AbstractFamily):
         end = np.full_like(cumulative[..., :1], np.inf)
         upper, lower = np.concatenate([cumulative, end], -1), np.concatenate([-end, cumulative], -1)
         # σ(b) − σ(a) = σ(b) σ(−a) (1 − e^{a − b}), which loses nothing in the tails.
-        return Levels.of_logits(log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(lower - upper)))
+        return Levels.of_logits(log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(lower - upper)), unit.values)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        shares = np.bincount(value.astype(int), minlength=self.n_levels) + 0.5
+        below = np.cumsum(shares)[:-1]
+        cumulative = np.log(below / (shares.sum() - below))
+        return np.concatenate([cumulative[:1], np.log(np.expm1(np.diff(cumulative)))])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         probability, levels = jnp.exp(self._logs(raw)), jnp.arange(self.n_levels)

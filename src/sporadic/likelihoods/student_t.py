@@ -12,14 +12,14 @@ from jaxtyping import Array, Float
 
 from sporadic.beliefs import StudentTs, Unit
 from sporadic.errors import OptionError
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods.base import AbstractMetric
 
 FEWEST = 2.0
 """Degrees of freedom from which on there is a variance."""
 _LEAST = 0.1  # above these
 
 
-class StudentT(AbstractFamily):
+class StudentT(AbstractMetric):
     """Raw parameters are location, the logarithm of the squared scale, and what softplus makes degrees of freedom.
 
     A Student-t is a Gaussian of unknown precision: N(location, scale² / w) with w from a Gamma distribution. `bayes`
@@ -48,6 +48,15 @@ class StudentT(AbstractFamily):
         raw = np.asarray(raw, dtype=np.float64)
         freedom = FEWEST + _LEAST + np.logaddexp(0, raw[..., 2])
         return StudentTs(freedom, unit.location + unit.scale * raw[..., 0], unit.scale * np.exp(raw[..., 1] / 2))
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        """With four degrees of freedom, of which the quartiles lie .741 scales from the median."""
+        freedom = np.log(np.expm1(4.0 - FEWEST - _LEAST))
+        if len(value) < 2:
+            return np.array([float(np.sum(value)), 0.0, freedom])
+        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
+        scale = (high - low) / (2 * 0.741) or np.std(value)
+        return np.array([median, np.log(scale**2 + 1e-6), freedom])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         error = (value - raw[..., 0]) * jnp.exp(-raw[..., 1] / 2)

@@ -9,8 +9,8 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from sporadic.beliefs import PointMasses, Unit
-from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
+from sporadic.beliefs import AbstractContinuous, PointMasses, Unit
+from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
 from sporadic.likelihoods.binary import bernoulli_kl
 
 POINT = -5.0
@@ -48,9 +48,19 @@ class ZeroInflated(AbstractFamily):
         density = self.base.nll(raw[..., 1:], other) - jax.nn.log_sigmoid(-raw[..., 0])
         return jnp.where(at, -jax.nn.log_sigmoid(raw[..., 0]), density)
 
+    def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        """Of the probability of the point."""
+        return ((value == POINT) - jax.nn.sigmoid(raw[..., 0])) ** 2
+
     def belief(self, raw: np.ndarray, unit: Unit) -> PointMasses:
         raw = np.asarray(raw, dtype=np.float64)
-        return PointMasses(raw[..., 0], unit.point, self.base.belief(raw[..., 1:], unit))
+        rest = self.base.belief(raw[..., 1:], unit)
+        assert isinstance(rest, AbstractContinuous)
+        return PointMasses(raw[..., 0], unit.point, np.where(unit.log, unit.point, 0.0), rest)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        at = value == POINT
+        return np.array([log_odds(float(at.sum()), len(at)), *self.base.marginal(value[~at], trials[~at])])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         at, other = _parts(value)

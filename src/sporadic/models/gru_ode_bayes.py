@@ -17,7 +17,7 @@ from sporadic.errors import one_of
 from sporadic.events import Events, Layout, Span
 from sporadic.flows import AbstractFlow, Calendar, Input, chosen_flow
 from sporadic.initialisation import linear
-from sporadic.likelihoods import AbstractFamily, Gaussian
+from sporadic.likelihoods import AbstractFamily
 from sporadic.models.base import AbstractFilter
 from sporadic.models.sizing import check_sizes, n_parameters
 from sporadic.scaling import Dimensions
@@ -155,7 +155,7 @@ class Recipe:
         of an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
         """
         check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
-        family = Gaussian() if family is None else family
+        family = dimensions.family if family is None else family
         keys = jr.split(key, 5)
         field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
         sizes = (family, dimensions.variables, hidden_size)

@@ -8,8 +8,20 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from sporadic.errors import OptionError
+from sporadic.likelihoods import AbstractFamily, Gaussian
+
 DRAWS = 20  # of the latent vector: the components of a forecast
 _LEAST = 1e-4  # variance
+
+
+def check_gaussian(family: AbstractFamily) -> None:
+    """Mixtures over draws are known for Gaussians alone."""
+    if not isinstance(family, Gaussian):
+        raise OptionError(
+            'The variational models know only gaussian and log-normal variables: choose likelihood="gaussian", or '
+            'another model, such as "gru-ode-bayes".'
+        )
 
 
 class Latent(NamedTuple):

@@ -19,7 +19,7 @@ from sporadic.errors import OptionError
 from sporadic.events import Events, Layout, Span
 from sporadic.flows.base import Calendar
 from sporadic.initialisation import linear, xavier
-from sporadic.likelihoods import AbstractFamily, Gaussian
+from sporadic.likelihoods import AbstractFamily
 from sporadic.models.base import AbstractFilter, shown_events
 from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
 from sporadic.models.sizing import check_sizes, matched
@@ -204,9 +204,9 @@ class Recurrent(AbstractFilter):
         def make(width: int, key: PRNGKeyArray) -> Recurrent:
             keys, traces = jr.split(key, 4), Traces(dimensions)
             known, sizes = dimensions.context + traces.log_rate.size, {"width": width, "obs_size": obs_size}
-            shape = (variables, Gaussian().n_raw)
+            shape = (variables, dimensions.family.n_raw)
             return cls(
-                family=Gaussian(),
+                family=dimensions.family,
                 calendar=Calendar.of(dimensions),
                 h0=Initial(dimensions.static, hidden_size, key=keys[0]),
                 cell=cell(variables, known + half, hidden_size, key=keys[1]),
