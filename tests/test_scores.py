@@ -157,7 +157,7 @@ def test_by_variable_splits_the_scalars() -> None:
     parts = score.by("variable")
     assert {name: part.nll for name, part in parts.items()} == {"a": 2.0, "b": 2.0}
     assert {name: part.n for name, part in parts.items()} == {"a": 2, "b": 1}
-    with pytest.raises(OptionError, match="'variable', 'horizon'"):
+    with pytest.raises(OptionError, match="'variable', 'likelihood', 'horizon'"):
         score.by("colour")
 
 

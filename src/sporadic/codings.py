@@ -220,10 +220,15 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
             if wrong.any()
             else "?"
         )
-        cure = 'Choose "categorical", "ordinal" or "auto" for it' if words else 'Choose "gaussian" for it'
+        cure = (
+            'Choose "categorical", "ordinal" or "auto" for it; or if it is no variable, list the others in variables=, '
+            "or name it in static="
+            if words
+            else 'Choose "gaussian" for it'
+        )
         raise OptionError(
             f"Variable {quote(name)} cannot be {kind}: its values must be {wanted}, and {n_wrong:,} are not, such as "
-            f"{example}. {cure}, or leave it out with variables=."
+            f"{example}. {cure}."
         )
     spread = location_and_scale(value, pool)[1]
     if coding.is_discrete:

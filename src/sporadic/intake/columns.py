@@ -107,16 +107,16 @@ class Intake:
                  ) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:  # fmt: skip
         """A column of values as float64, as `numbers` does it, of variables with these codes.
 
-        A variable that has only text, and not too much of it, has levels: its values are then places among its words.
+        A variable that has only words, and not too many, has levels: its values are then places among its words.
         """
         values = self.column(name)
         numbers, text = _numbers(values)
-        words = {}
+        numbers, words = numbers.copy(), {}
         for code in np.unique(codes[text & (codes >= 0)]):
             own = (codes == code) & (text | ~np.isnan(numbers))
-            found = values[own].map(str).str.strip()
-            levels = _levels(values, found)
-            if text[own].all() and len(levels) <= MOST_WORDS:
+            levels = _levels(values[own])
+            if text[own].all() and levels:
+                found = values[own].astype(object).str.strip()
                 numbers[own], text[own] = pd.Index(levels).get_indexer(pd.Index(found)), False
                 words[int(code)] = levels
         return self._sound(name, values, numbers, text, variable, "not observed", cure), words
@@ -183,11 +183,20 @@ class Intake:
             )
 
 
-def _levels(values: pd.Series, found: pd.Series) -> tuple[str, ...]:
-    """The different words of a variable: in the order of a categorical column, otherwise sorted."""
+def _levels(values: pd.Series) -> tuple[str, ...]:
+    """The different words among some values, in the order of a categorical column, otherwise sorted.
+
+    None if something is no word, which begins with a letter, as neither "<0.5" nor a date does; or if there are too many.
+    """
+    found = values.astype(object).unique()
+    if not all(isinstance(each, str) and each.strip()[0].isalpha() for each in found):
+        return ()
+    words = {each.strip() for each in found}
+    if len(words) > MOST_WORDS:
+        return ()
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return tuple(str(level).strip() for level in values.dtype.categories if str(level).strip() in set(found))
-    return tuple(sorted(found.unique()))
+        return tuple(dict.fromkeys(each.strip() for each in values.dtype.categories if each.strip() in words))
+    return tuple(sorted(words))
 
 
 def _numbers(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
