@@ -186,7 +186,7 @@ class Intake:
 def _levels(values: pd.Series) -> tuple[str, ...]:
     """The different words among some values, in the order of a categorical column, otherwise sorted.
 
-    None if something is no word, which begins with a letter, as neither "<0.5" nor a date does; or if there are too many.
+    None if something is no word (words begin with a letter, unlike "<0.5" or a date), or if there are too many.
     """
     found = values.astype(object).unique()
     if not all(isinstance(each, str) and each.strip()[0].isalpha() for each in found):
