@@ -188,10 +188,9 @@ def _levels(values: pd.Series) -> tuple[str, ...]:
 
     None if something is no word (words begin with a letter, unlike "<0.5" or a date), or if there are too many.
     """
-    found = values.astype(object).unique()
-    if not all(isinstance(each, str) and each.strip()[0].isalpha() for each in found):
+    if not all(isinstance(each, str) and each.strip()[0].isalpha() for each in values):
         return ()
-    words = {each.strip() for each in found}
+    words = {each.strip() for each in values.unique()}
     if len(words) > MOST_WORDS:
         return ()
     if isinstance(values.dtype, pd.CategoricalDtype):
