@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sporadic import kinds, likelihoods
-from sporadic.errors import OptionError, listed, quote
+from sporadic.errors import OptionError, listed, quote, such
 from sporadic.kinds import Kind, Level, parsed
 from sporadic.likelihoods.zero_inflated import POINT
 from sporadic.pooling import ALONE, AbstractPool
@@ -227,8 +227,8 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
             else 'Choose "gaussian" for it'
         )
         raise OptionError(
-            f"Variable {quote(name)} cannot be {kind}: its values must be {wanted}, and {n_wrong:,} are not, such as "
-            f"{example}. {cure}."
+            f"Variable {quote(name)} cannot be {kind}: its values must be {wanted}, unlike {example} "
+            f"({such(n_wrong, 'value')}). {cure}."
         )
     spread = location_and_scale(value, pool)[1]
     if coding.is_discrete:

@@ -41,7 +41,7 @@ class Evaluation:
         target, scaling = self.target, self.scaling
         value, variable = scaling.numbers(target)
         trials = scaling.trials(value, variable, target.point_of_value)
-        scored = np.array([not coding.is_given for coding in scaling.codings])[variable]
+        scored = scaling.scored[variable]
         value, variable, point, trials = (each[scored] for each in (value, variable, target.point_of_value, trials))
         beliefs = Beliefs.of(self.questions.ask(model)[point, variable], variable, model.family, scaling, trials)
         unit = scaling.spread[variable] if units == "standardised" else np.ones(len(variable))

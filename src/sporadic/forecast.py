@@ -9,7 +9,7 @@ import numpy as np
 from sporadic.beliefs.table import Beliefs
 from sporadic.errors import OptionError, one_of, quote
 from sporadic.kinds import Level
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods import AbstractFamily, PerVariable
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.timeaxis import Native
@@ -48,7 +48,10 @@ class Forecast:
     @cached_property
     def beliefs(self) -> Beliefs:
         """All beliefs at once, as distributions one can ask."""
-        return Beliefs.of(self.raw, np.arange(len(self.variables)), self.family, self.scaling)
+        raw, family = self.raw, self.family
+        if isinstance(family, PerVariable):
+            raw, family = family.unchained(raw)
+        return Beliefs.of(raw, np.arange(len(self.variables)), family, self.scaling)
 
     def mean(self) -> np.ndarray:
         """Of two levels, the probability of the second; of levels without an order, NaN."""

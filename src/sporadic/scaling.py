@@ -11,7 +11,7 @@ from sporadic.beliefs import Unit
 from sporadic.codings import Coding, Likelihood, learned, location_and_scale
 from sporadic.errors import DataError, OptionError, VariableError, quote, such
 from sporadic.kinds import Binomial, Multinomial
-from sporadic.likelihoods import AbstractFamily, Gaussian, PerVariable
+from sporadic.likelihoods import AbstractFamily, Gaussian, Given, PerVariable
 from sporadic.panel import Panel
 from sporadic.pooling import ALONE, AbstractPool
 from sporadic.timeaxis import Native
@@ -129,7 +129,9 @@ class Scaling:
     @cached_property
     def family(self) -> AbstractFamily:
         """All variables' families as one."""
-        return PerVariable.of([coding.family() for coding in self.codings], [self._trials(j) for j in self._all])
+        trials = [self._trials(j) for j in self._all]
+        families = [Given() if trials[j] == (j,) else self.codings[j].family() for j in self._all]
+        return PerVariable.of(families, trials)
 
     @cached_property
     def log(self) -> np.ndarray:
@@ -198,12 +200,21 @@ class Scaling:
         return range(len(self.variables))
 
     @property
+    def scored(self) -> np.ndarray:
+        """Of which variables there is something to forecast."""
+        return np.array([not coding.is_given and self._trials(j) != (j,) for j, coding in enumerate(self.codings)])
+
+    @property
     def shared(self) -> list[int]:
         """The variables that other variables need to be told of."""
         return sorted({k for j in self._all for k in self._trials(j)})
 
     def _trials(self, j: int) -> tuple[int, ...]:
-        """The variables whose values add up to the number of trials of this one."""
+        """The variables whose values add up to the number of trials of this one.
+
+        Of counts that share their trials, each takes its part of what those before it left; for the last there is no
+        choice.
+        """
         match self.codings[j].kind:
             case Binomial(str(name)):
                 return (self.variables.index(name),)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float
+from scipy.special import log_expit
 
 from sporadic.beliefs import AbstractBelief, Unit
 from sporadic.likelihoods.base import AbstractFamily
@@ -133,6 +134,20 @@ class PerVariable(AbstractFamily):
             family.scored(mask[..., np.array(group)]) for family, group in zip(self.families, self.groups, strict=True)
         ]
         return jnp.concatenate(parts, axis=-1)[..., self._back]
+
+    def unchained(self, raw: np.ndarray) -> tuple[np.ndarray, AbstractFamily]:
+        """Of counts that share their trials, each by itself instead of each given those before it."""
+        raw = np.array(raw, dtype=np.float64)
+        families = [family_of(self, j) for j in range(len(self.trials))]
+        chains = [own for j, own in enumerate(self.trials) if own[:1] == (j,)]
+        for chain in (own for own in chains if not any(set(own) < set(longer) for longer in chains)):
+            left = np.zeros(raw.shape[:-2])
+            for j in chain:
+                taken = left + (log_expit(raw[..., j, 0]) if j != chain[-1] else 0.0)
+                left = left + log_expit(-raw[..., j, 0])
+                raw[..., j, 0] = taken - np.log(-np.expm1(np.minimum(taken, -1e-12)))
+                families[j] = Binomial(1.0)
+        return raw, PerVariable.of(families, self.trials)
 
     @property
     def _back(self) -> np.ndarray:
