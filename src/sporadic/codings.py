@@ -14,6 +14,7 @@ import numpy as np
 from sporadic import kinds, likelihoods
 from sporadic.errors import OptionError, listed, quote, such
 from sporadic.kinds import Kind, Level, parsed
+from sporadic.likelihoods.base import log_odds
 from sporadic.likelihoods.zero_inflated import POINT
 from sporadic.pooling import ALONE, AbstractPool
 
@@ -40,6 +41,7 @@ class Coding:
     scale: float = 1.0
     spread: float = 1.0
     levels: tuple[Level, ...] = ()
+    start: tuple[float, ...] = ()  # raw parameters that training may set out from; zeros, if none
 
     @property
     def log(self) -> bool:
@@ -230,13 +232,19 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
             f"Variable {quote(name)} cannot be {kind}: its values must be {wanted}, unlike {example} "
             f"({such(n_wrong, 'value')}). {cure}."
         )
-    spread = location_and_scale(value, pool)[1]
+    mean, spread = location_and_scale(value, pool)
+    if isinstance(kind, (kinds.Poisson, kinds.NegativeBinomial)):
+        return replace(coding, spread=spread, start=(float(np.log(mean + 0.1)),))
     if coding.is_discrete:
         return replace(coding, spread=spread)
     inner = value[value != coding.point]
     inner = inner - coding.point if isinstance(kind, kinds.ZeroInflated) and coding.log else inner
     location, scale = location_and_scale(np.log(inner) if coding.log else inner, pool)
-    return replace(coding, location=location, scale=scale, spread=spread)
+    start = ()
+    if isinstance(kind, kinds.ZeroInflated):
+        others = pool.sum(len(inner))
+        start = (log_odds(float(pool.sum(len(value)) - others), float(pool.sum(len(value)))),)
+    return replace(coding, location=location, scale=scale, spread=spread, start=start)
 
 
 def _with_levels(
@@ -256,7 +264,12 @@ def _with_levels(
             f"Variable {quote(name)} cannot be {kind.name}: that takes {wanted}, and it has {len(levels):,}."
         )
     spread = location_and_scale(value, pool)[1] if words is None else 1.0
-    return Coding(kind, levels=tuple(levels), spread=1.0 if isinstance(kind, kinds.Binary) else spread)
+    coding = Coding(kind, levels=tuple(levels), spread=1.0 if isinstance(kind, kinds.Binary) else spread)
+    codes = coding.encode(coding.spoken(value, words)).astype(int)
+    counts = pool.sum(np.bincount(codes, minlength=len(levels)))
+    evenly = np.repeat(np.arange(len(levels)), counts.astype(int)).astype(float)
+    start = coding.family().marginal(evenly, np.full(len(evenly), np.nan))
+    return replace(coding, start=tuple(start.tolist()))
 
 
 def _found_levels(value: np.ndarray, words: tuple[str, ...] | None, pool: AbstractPool) -> tuple[Level, ...]:

@@ -42,7 +42,8 @@ class Forecaster:
         dropout in the observation model.
     - `dynamics`, `flow`, `update`: parts other than the model's own, by name, as a module, or as a class to be built.
         `flow_options` are passed to the flow.
-    - `likelihood`: "gaussian", "log-normal" (for positive values with a long tail), "auto", or a choice per variable.
+    - `likelihood`: how a variable is modelled: "gaussian", "auto", another name, an object such as
+        `sp.Ordinal(["low", "high"])`, or a choice per variable (see docs/kinds.md).
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then

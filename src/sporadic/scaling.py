@@ -31,6 +31,7 @@ class Dimensions:
     log_scale: tuple[float, ...] = ()  # per variable: what one model unit is of its logarithm, 0 if it has none
     span: float = 10.0  # how long a series is, in model time
     family: AbstractFamily = field(default_factory=Gaussian)  # of all variables
+    start: tuple[tuple[float, ...], ...] = ()  # per variable: raw parameters to set out from, as far as not 0
 
     @property
     def harmonics(self) -> int:
@@ -119,6 +120,7 @@ class Scaling:
             log_scale=tuple(np.where(self.log, self.scale, 0.0).tolist()),
             span=self.span,
             family=self.family,
+            start=tuple(coding.start for coding in self.codings),
         )
 
     @property

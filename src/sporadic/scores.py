@@ -83,8 +83,7 @@ class Score:
     @property
     def is_mixed(self) -> bool:
         """Whether densities and probabilities are scored together."""
-        names = {self.likelihoods[code] for code in np.unique(self.variable)} if self.likelihoods else set()
-        return bool(names & DISCRETE) and bool(names - DISCRETE)
+        return 0 < self.of_kind(discrete=True).n < self.n
 
     @property
     def n_series(self) -> int:
@@ -177,6 +176,11 @@ class Score:
         )
         own = names[self.variable] if key == "variable" or self.likelihoods else np.full(self.n, "gaussian", object)
         return {name: self._where(own == name) for name in dict.fromkeys(own[np.argsort(self.variable, kind="stable")])}
+
+    def of_kind(self, *, discrete: bool) -> "Score":
+        """The scalars with a probability of their own, or those with a density."""
+        likelihoods = self.likelihoods or ("gaussian",) * len(self.variables)
+        return self._where(np.array([name in DISCRETE for name in likelihoods])[self.variable] == discrete)
 
     def table(self, by: str) -> pd.DataFrame:
         """One row per variable or horizon, with every score; MAE and RMSE are in original units."""

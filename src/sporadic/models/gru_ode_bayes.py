@@ -1,6 +1,6 @@
 """GRU-ODE-Bayes and its family: one composition of parts, six recipes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -64,12 +64,17 @@ class ObservationModel(eqx.Module):
         *,
         context_size: int,
         dropout: float,
+        start: Sequence[Sequence[float]] = (),
         key: PRNGKeyArray,
     ):
+        """`start` says, for each variable, about which raw parameters beliefs lie at first; about 0 unless it does."""
         first, second = jr.split(key)
         self.shape = shape
         self.hidden = linear(hidden_size + context_size, width, key=first)
         self.out = linear(width, shape[0] * shape[1], key=second)
+        if any(start):
+            bias = jnp.array([[*raw, *(0.0,) * (shape[1] - len(raw))] for raw in start])
+            self.out = eqx.tree_at(lambda layer: layer.bias, self.out, self.out.bias + bias.reshape(-1))
         self.skip = jnp.zeros((shape[0] * shape[1], context_size)) if context_size else None
         self.dropout = eqx.nn.Dropout(dropout)
 
@@ -165,7 +170,9 @@ class Recipe:
             calendar=Calendar.of(dimensions),
             h0=Initial(dimensions.static, hidden_size, key=keys[1]),
             ode=chosen_flow(flow or self.flow, field, flow_options or {}),
-            f_obs=ObservationModel(hidden_size, obs_size, shape, context_size=context, dropout=dropout, key=keys[2]),
+            f_obs=ObservationModel(
+                hidden_size, obs_size, shape, context_size=context, dropout=dropout, start=dimensions.start, key=keys[2]
+            ),
             bayes=_update(
                 update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
             ),

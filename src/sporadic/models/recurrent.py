@@ -7,6 +7,7 @@ forecast.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -141,13 +142,16 @@ class Readout(eqx.Module):
         width: int,
         obs_size: int,
         dropout: float,
+        start: Sequence[Sequence[float]],
         key: PRNGKeyArray,
     ):
         keys = jr.split(key, 3)
         known = 3 * shape[0] + known
         self.wide = linear(hidden_size + known, width, key=keys[0])
         self.narrow = linear(width, hidden_size, key=keys[1])
-        self.f_obs = ObservationModel(hidden_size, obs_size, shape, context_size=known, dropout=dropout, key=keys[2])
+        self.f_obs = ObservationModel(
+            hidden_size, obs_size, shape, context_size=known, dropout=dropout, start=start, key=keys[2]
+        )
 
     def __call__(
         self,
@@ -203,7 +207,8 @@ class Recurrent(AbstractFilter):
 
         def make(width: int, key: PRNGKeyArray) -> Recurrent:
             keys, traces = jr.split(key, 4), Traces(dimensions)
-            known, sizes = dimensions.context + traces.log_rate.size, {"width": width, "obs_size": obs_size}
+            known = dimensions.context + traces.log_rate.size
+            sizes = {"width": width, "obs_size": obs_size, "start": dimensions.start}
             shape = (variables, dimensions.family.n_raw)
             return cls(
                 family=dimensions.family,
