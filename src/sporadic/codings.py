@@ -215,13 +215,8 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
     wrong, wanted = coding.wrong(value, words)
     n_wrong = int(pool.sum(np.sum(wrong)))
     if n_wrong:
-        example = (
-            repr(words[int(value[wrong][0])])
-            if words and wrong.any()
-            else f"{value[wrong][0]:g}"
-            if wrong.any()
-            else "?"
-        )
+        first = value[wrong][0] if wrong.any() else np.nan  # another process may have it
+        example = quote(words[int(first)]) if words and wrong.any() else f"{first:g}"
         cure = (
             'Choose "categorical", "ordinal" or "auto" for it; or if it is no variable, list the others in variables=, '
             "or name it in static="
@@ -273,9 +268,10 @@ def _with_levels(
 
 
 def _found_levels(value: np.ndarray, words: tuple[str, ...] | None, pool: AbstractPool) -> tuple[Level, ...]:
-    """The different values of a variable, in order; too many of them are cut short."""
+    """The different values of a variable, in order: of words, the panel's. Too many are cut short."""
     if words is not None:
-        return tuple(pool.union([words[int(place)] for place in np.unique(value)]))
+        found = pool.union([words[int(place)] for place in np.unique(value)])
+        return tuple(sorted(found, key=lambda word: (words.index(word) if word in words else len(words), word)))
     texts = pool.union([repr(float(each)) for each in np.unique(value)[: MOST_LEVELS + 1]])
     return tuple(sorted(float(text) for text in texts))
 
@@ -286,9 +282,8 @@ def guessed(value: np.ndarray, words: tuple[str, ...] | None, pool: AbstractPool
     Labels are binary if there are two, otherwise categorical. Two numbers are binary, and up to ten that come again and
     again are levels in order. Whole numbers are counts if they are small and 0 is one of them: Poisson, or
     negative-binomial where their variance exceeds 1.5 times their mean. A smallest value that makes up a fifth or more
-    is a point mass.
-    Positive numbers with a long upper tail are log-normal. Anything else is Student-t where tails are heavy, otherwise
-    Gaussian.
+    is a point mass. Positive numbers with a long upper tail are log-normal. Anything else is Student-t where tails are
+    heavy, otherwise Gaussian.
     """
     levels = _found_levels(value, words, pool)
     if words is not None:
