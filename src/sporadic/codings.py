@@ -158,7 +158,7 @@ class Coding:
             return np.nan
 
     def encode(self, value: np.ndarray) -> np.ndarray:
-        """From the form that beliefs speak of to the model's."""
+        """From the form that beliefs speak of to the model's. (`Scaling.encode` does what is plain at once.)"""
         if self.levels:
             order = np.argsort(self.values)
             return order[np.searchsorted(self.values, value, sorter=order).clip(0, len(order) - 1)].astype(float)

@@ -10,7 +10,7 @@ import pandas as pd
 from sporadic.beliefs import Unit
 from sporadic.codings import Coding, Likelihood, learned, location_and_scale
 from sporadic.errors import DataError, OptionError, VariableError, quote, such
-from sporadic.kinds import Binomial, Multinomial
+from sporadic.kinds import Binomial, Multinomial, ZeroInflated
 from sporadic.likelihoods import AbstractFamily, Gaussian, Given, PerVariable
 from sporadic.panel import Panel
 from sporadic.pooling import ALONE, AbstractPool
@@ -160,13 +160,10 @@ class Scaling:
 
     def unit(self, variable: np.ndarray) -> Unit:
         """The user's units of variables of these numbers, which have one family."""
-        codings = self.codings
-        values = np.array([codings[j].values for j in np.unique(variable)] or [[]])
-        place = np.searchsorted(np.unique(variable), variable)
-        return Unit(
-            self.location[variable], self.scale[variable], self.log[variable],
-            np.array([coding.point for coding in codings])[variable], values[place],
-        )  # fmt: skip
+        known, place = np.unique(variable, return_inverse=True)
+        values = np.array([self.codings[j].values for j in known] or [[]])
+        point = np.array([self.codings[j].point for j in known])
+        return Unit(self.location[variable], self.scale[variable], self.log[variable], point[place], values[place])
 
     def numbers(self, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
         """The values of a sound panel as beliefs speak of them, and the numbers that their variables have here."""
@@ -180,11 +177,18 @@ class Scaling:
 
     def encode(self, value: np.ndarray, variable: np.ndarray) -> np.ndarray:
         """Numbers that beliefs speak of, of variables of these numbers, as the model sees them."""
-        result = np.empty(len(value))
-        for j in np.unique(variable):
+        log = self.log[variable] & (value > 0)
+        inner = np.where(log, np.log(np.where(log, value, 1.0)), value)
+        result = (inner - self.location[variable]) / self.scale[variable]
+        for j in self._peculiar:
             own = variable == j
             result[own] = self.codings[j].encode(value[own])
         return result
+
+    @cached_property
+    def _peculiar(self) -> list[int]:
+        """The variables that are not simply standardised, or their logarithms."""
+        return [j for j, coding in enumerate(self.codings) if coding.levels or isinstance(coding.kind, ZeroInflated)]
 
     def trials(self, value: np.ndarray, variable: np.ndarray, point: np.ndarray) -> np.ndarray:
         """The number of trials behind each of these values, observed at these time points; NaN where there is none."""
