@@ -157,6 +157,10 @@ class Coding:
         except (TypeError, ValueError):
             return np.nan
 
+    def told(self, number: float) -> str:
+        """A number that beliefs speak of, as its user has it."""
+        return quote(self.levels[int(number)]) if self.labelled else f"{number:g}"
+
     def encode(self, value: np.ndarray) -> np.ndarray:
         """From the form that beliefs speak of to the model's. (`Scaling.encode` does what is plain at once.)"""
         if self.levels:
@@ -201,9 +205,14 @@ def learned(
     if missing := given - set(variables):
         raise OptionError(f"The number of trials is to be {quote(min(missing))}, which is no variable.")
     return tuple(
-        Coding(Given()) if name in given else _learned(name, kind, value, words.get(name), pool)
+        Coding(Given()) if name in given else _learned(name, kind, value, _agreed(words.get(name), pool), pool)
         for name, kind, value in zip(variables, chosen, values, strict=True)
     )
+
+
+def _agreed(words: tuple[str, ...] | None, pool: AbstractPool) -> tuple[str, ...] | None:
+    """A variable has words if it has some in any process; there may be none in this one."""
+    return (words or ()) if pool.largest(int(words is not None)) else None
 
 
 def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | None, pool: AbstractPool) -> Coding:

@@ -79,7 +79,7 @@ def fit_together(
     forecaster.network_, forecaster.history, forecaster.scaling_ = network, history, scaling
     origins = pool.union([repr(training.common_origin)])
     forecaster.origin_ = training.common_origin if len(origins) == 1 else None
-    forecaster.template_ = replace(training[:0], given_origin=None, given_end=None)
+    forecaster.template_ = replace(training[:0], given_origin=None, given_end=None, words=scaling.words)
     return forecaster
 
 
