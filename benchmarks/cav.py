@@ -1,7 +1,7 @@
 """Four states of coronary disease after a heart transplant (`cav` of the R package msm): the next two visits.
 
-States 1 to 3 are none, mild and severe; 4 is death. The same folds and sizes for all rows; states are modelled as levels
-in order or without one, beside two references. nll is the log-loss, mse is in states.
+States 1 to 3 are none, mild and severe; 4 is death. The same folds and sizes for all rows; states are levels
+in order or without one, beside two references.
 
     python -m benchmarks.cav --data ../shared/data/clinical/msm_cav.csv [--folds 5] [--epochs 25]
 """
