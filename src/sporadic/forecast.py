@@ -1,15 +1,16 @@
 """Forecast: beliefs at the times that were asked for, in the user's own units, that one can ask."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sporadic.beliefs.table import Beliefs
-from sporadic.errors import OptionError, one_of, quote
+from sporadic.errors import OptionError, QueryError, one_of, quote
 from sporadic.kinds import Level
-from sporadic.likelihoods import AbstractFamily, PerVariable
+from sporadic.likelihoods import AbstractFamily, LowRank, PerVariable
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.timeaxis import Native
@@ -28,13 +29,15 @@ class Forecast:
     raw: np.ndarray
     family: AbstractFamily
     scaling: Scaling
+    known: tuple[str, ...] = ()  # variables that were given, at the very times of the forecast
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __repr__(self) -> str:
         n_series, n_variables = len(np.unique(self.series)), len(self.variables)
-        return f"Forecast({n_series:,} series, {len(self):,} times, {n_variables} variables)"
+        told = f", given {', '.join(self.known)}" if self.known else ""
+        return f"Forecast({n_series:,} series, {len(self):,} times, {n_variables} variables{told})"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -48,7 +51,7 @@ class Forecast:
     @cached_property
     def beliefs(self) -> Beliefs:
         """All beliefs at once, as distributions one can ask."""
-        raw, family = self.raw, self.family
+        raw, family = self.raw, self.family.marginals
         if isinstance(family, PerVariable):
             raw, family = family.unchained(raw)
         return Beliefs.of(raw, np.arange(len(self.variables)), family, self.scaling)
@@ -73,8 +76,67 @@ class Forecast:
         return self.quantile(0.5 - level / 200), self.quantile(0.5 + level / 200)
 
     def sample(self, n: int, *, seed: int = 0) -> np.ndarray:
-        """Draws of every belief by itself, (draw, query, variable)."""
-        return self.beliefs.sample(n, np.random.default_rng(seed))
+        """Draws, (draw, query, variable): of every belief by itself, or of joined variables together."""
+        rng = np.random.default_rng(seed)
+        draws = self.beliefs.sample(n, rng)
+        if isinstance(self.family, LowRank):
+            members = np.array(self.family.joined)
+            inner = self.scaling.location[members] + self.scaling.scale[members] * self.family.draws(self.raw, n, rng)
+            log = self.scaling.log[members]
+            draws[..., members] = np.where(log, np.exp(np.where(log, inner, 0.0)), inner)
+        return draws
+
+    def correlation(self) -> np.ndarray:
+        """Between variables at each query, (query, variable, variable); of log-normal ones, between the logarithms.
+
+        There is none but between variables that were joined (`Forecaster(joint="low-rank")`).
+        """
+        if isinstance(self.family, LowRank):
+            return self.family.correlation(self.raw)
+        return np.tile(np.eye(len(self.variables)), (len(self), 1, 1))
+
+    def given(self, values: Mapping[str, Any]) -> "Forecast":
+        """What would be believed of the other variables if these were known at the same time.
+
+        `values` are numbers, one for all queries or one for each; NaN where nothing is known. The belief about a
+        variable that is given is all but certain.
+        """
+        if not isinstance(self.family, LowRank):
+            raise OptionError(
+                "Every variable was forecast by itself, so none tells of another at the same time: fit with "
+                'Forecaster(joint="low-rank").'
+            )
+        members = self.family.joined
+        value = np.full((len(self), len(members)), np.nan)
+        for name, given in values.items():
+            number = self.variables.index(one_of("A variable", name, self.variables))
+            if number not in members:
+                raise OptionError(
+                    f"Variable {quote(name)} is {self.scaling.codings[number].kind.name}, and only gaussian and "
+                    "log-normal variables tell of each other: leave it out."
+                )
+            value[:, members.index(number)] = self._given(name, given)
+        mask = ~np.isnan(value)
+        known = np.array(members)[np.nonzero(mask)[1]]
+        inner = np.zeros(value.shape)
+        inner[mask] = self.scaling.encode(value[mask], known)
+        names = tuple(dict.fromkeys((*self.known, *values)))
+        return replace(self, raw=self.family.given(self.raw, inner, mask), known=names)
+
+    def _given(self, name: str, given: Any) -> np.ndarray:
+        """One number for each query, or NaN."""
+        coding = self.scaling.codings[self.variables.index(name)]
+        try:
+            value = np.broadcast_to(np.asarray(given, dtype=np.float64), (len(self),))
+        except (TypeError, ValueError):
+            raise QueryError(
+                f"What is given of {quote(name)} must be a number, or one for each of the {len(self)} queries."
+            ) from None
+        wrong = np.isinf(value)
+        wrong[~np.isnan(value)] |= coding.wrong(value[~np.isnan(value)], None)[0]
+        if wrong.any():
+            raise QueryError(f"Variable {quote(name)} is {coding.kind.name} and cannot be {value[wrong][0]:g}.")
+        return value
 
     def plot(self, id: Any) -> "Figure":
         """The observations of one series, and what is believed of its future. Needs the extra `plot` (matplotlib)."""

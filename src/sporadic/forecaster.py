@@ -1,7 +1,7 @@
 """Forecaster: fit on a panel, forecast any series at any time, score under the protocol."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +17,14 @@ from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.forecast import Forecast
 from sporadic.forecasting import Questions
+from sporadic.likelihoods.joint import joined, refuse_joint
 from sporadic.models import AbstractModel, AbstractReference, build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of, save_forecaster
 from sporadic.queries import future_times, given_times, warn_of_held_controls
 from sporadic.scaling import Calendar, Likelihood, Scaling
-from sporadic.scores import Score
+from sporadic.scores import JointScore, Score
 from sporadic.training import Checkpoint, Epoch, Schedule, live, train
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Forecaster:
         `flow_options` are passed to the flow.
     - `likelihood`: how a variable is modelled: "gaussian", "auto", another name, an object such as
         `sp.Ordinal(["low", "high"])`, or a choice per variable (see docs/kinds.md).
+    - `joint`: "low-rank", or with its rank "low-rank:3": gaussian and log-normal variables are believed in together,
+        with a correlation that changes with time. By default each is by itself.
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
@@ -74,6 +77,7 @@ class Forecaster:
         flow_options: dict[str, Any] | None = None,
         update: Any = None,
         likelihood: Likelihood = "gaussian",
+        joint: str | None = None,
         calendar: Calendar = None,
         objective: str = "nll",
         kl_weight: float = 0.01,
@@ -91,7 +95,7 @@ class Forecaster:
         self.model = model
         self.hidden_size, self.obs_size, self.prep_size, self.dropout = hidden_size, obs_size, prep_size, dropout
         self.dynamics, self.flow, self.flow_options, self.update = dynamics, flow, flow_options, update
-        self.likelihood, self.calendar = likelihood, calendar
+        self.likelihood, self.joint, self.calendar = likelihood, joint, calendar
         self.objective, self.kl_weight, self.kl, self.withheld = objective, kl_weight, kl, withheld
         self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
         self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
@@ -152,7 +156,7 @@ class Forecaster:
             if isinstance(network, AbstractReference):
                 network, history = network.learned(table), []
             else:
-                evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k)
+                evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k, jointly=True)
                 place = None
                 if checkpoint is not None:
                     place = Checkpoint(
@@ -196,11 +200,13 @@ class Forecaster:
         cutoff: Any = None,
         relative: bool = False,
         controls: Any = None,
+        given: Mapping[str, Any] | None = None,
     ) -> Forecast:
         """Beliefs about every variable at later times, given what each series shows up to the cutoff.
 
         Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes.
         A control without a plan keeps its last value, and a warning says so; `controls="hold"` asks for just that.
+        `given` are values of some variables at these very times, as in `Forecast.given`.
         """
         network, scaling = self._fitted()
         limit = None if cutoff is None else panel.native_times(cutoff, relative=relative)
@@ -213,7 +219,8 @@ class Forecaster:
         series, native = future_times(
             history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit
         )
-        return self._ask(network, scaling, history, series, native)
+        forecast = self._ask(network, scaling, history, series, native)
+        return forecast if given is None else forecast.given(given)
 
     def filter(self, panel: Panel, times: Any = None) -> Forecast:
         """The belief at any times, given only what came strictly earlier in each series.
@@ -243,6 +250,19 @@ class Forecaster:
             score = Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k).score(network, units=units)
         return score if by is None else panel.frame(dict(score.table(by)))
 
+    def joint_score(
+        self, panel: Panel, *, cutoff: Any = None, next_k: int = 3, together: int = 2, units: str = "standardised"
+    ) -> JointScore:
+        """The joint nll of gaussian and log-normal variables at the target time points, per value.
+
+        Time points at which fewer than so many were observed `together` are left out. Without `joint`, variables are
+        independent, and this is the mean of their nlls. Different time points are forecast straight and add up.
+        """
+        network, scaling = self._fitted()
+        with self._precisely():
+            evaluation = Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k)
+            return evaluation.joint_score(network, units=units, together=together)
+
     def stream(self) -> "Stream":
         """A filter to be fed measurement by measurement."""
         from sporadic.stream import Stream
@@ -265,11 +285,17 @@ class Forecaster:
 
     def _build(self, scaling: Scaling) -> AbstractModel:
         """The untrained network for data of this scaling."""
-        return build(
-            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
+        dimensions = scaling.dimensions
+        if self.joint is not None:
+            dimensions = replace(dimensions, family=joined(self.joint, dimensions.family, dimensions.variables))
+        network = build(
+            self.model, dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
             prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
             flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
         )  # fmt: skip
+        if network.layout.one_at_a_time:
+            refuse_joint(network.family, "Models that take in one variable after the other know")
+        return network
 
     def _ask(
         self, network: AbstractModel, scaling: Scaling, panel: Panel, series: np.ndarray, times: np.ndarray

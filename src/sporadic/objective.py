@@ -85,8 +85,13 @@ class Objective(eqx.Module):
         value: Float[Array, " *n"],
         mask: Bool[Array, " *n"],
     ) -> Terms:
-        """The loss of beliefs alone, for models that know of no update; they have no KL."""
+        """The loss of beliefs alone, for models that know of no update; they have no KL.
+
+        Variables lie along the last axis; those that a family joins are believed in together.
+        """
         mask = family.scored(mask)
         told = family.loss(prior, value, self.pre_jump), family.nll(prior, value), family.squared_error(prior, value)
         loss, nll, squared_error = (jnp.sum(each, where=mask) for each in told)
-        return Terms(loss, jnp.zeros_like(loss), nll, squared_error, jnp.sum(mask, dtype=value.dtype))
+        excess = jnp.sum(family.joint_excess(prior, value, mask, self.pre_jump))
+        count = jnp.sum(mask, dtype=value.dtype)
+        return Terms(loss + excess, jnp.zeros_like(loss), nll + excess, squared_error, count)

@@ -236,6 +236,7 @@ class JointScore:
 
     series_nll: Array
     count: NDArray[np.integer]
+    ids: NDArray | None = None
 
     @property
     def n(self) -> int:
@@ -249,6 +250,15 @@ class JointScore:
     @cached_property
     def nll_se(self) -> float:
         return ratio_of_sums(self.series_nll, self.count)[1]
+
+    def difference(self, other: "JointScore") -> tuple[float, float]:
+        """This joint nll per scalar minus the other's, and its standard error. Negative: this one wins."""
+        if not np.array_equal(self.count, other.count) or not np.array_equal(self.ids, other.ids):
+            raise OptionError(
+                f"Two scores can be compared only on the same targets; these have {self.n} and {other.n} scalars, or "
+                "other series. Score both on the same panel with the same cutoff, next_k and together."
+            )
+        return ratio_of_sums(self.series_nll - other.series_nll, self.count)
 
     def __repr__(self) -> str:
         return f"JointScore(nll={self.nll:.4f}±{self.nll_se:.4f}, n={self.n})"

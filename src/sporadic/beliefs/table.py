@@ -31,7 +31,7 @@ class Beliefs:
         or about one.
         """
         shape = raw.shape[:-1]
-        variable = np.broadcast_to(variable, shape)
+        variable, family = np.broadcast_to(variable, shape), family.marginals
         if isinstance(family, PerVariable):
             groups = list(zip(family.families, family.groups, strict=True))
         else:

@@ -130,7 +130,7 @@ class PooledEvaluation:
         here, nothing = None, "There is no validation series."
         if panel is not None and len(panel.times):
             try:
-                here = Evaluation.of(panel, scaling, model, cutoff=cutoff, next_k=next_k)
+                here = Evaluation.of(panel, scaling, model, cutoff=cutoff, next_k=next_k, jointly=True)
             except DataError as error:  # where others have something to score, it is enough
                 nothing = str(error)
         if not pool.largest(int(here is not None)):

@@ -27,6 +27,8 @@ class ModelOptions:
     """How the state crosses a gap, such as exponential or dopri5; by default the model's own way."""
     likelihood: Names = None
     """gaussian (the default), log-normal or auto; or per variable, as bili=log-normal, separated by commas."""
+    joint: str | None = None
+    """low-rank, or low-rank:3 with its rank: gaussian and log-normal variables are forecast together."""
     calendar: Names = None
     """Periods whose phase the model sees: year for datetimes, year=365.25 for numbers; separated by commas."""
     objective: Literal["nll", "beta-nll", "mixed"] = "nll"

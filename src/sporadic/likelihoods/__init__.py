@@ -8,6 +8,7 @@ from sporadic.likelihoods.categorical import Categorical as Categorical
 from sporadic.likelihoods.counts import NegativeBinomial as NegativeBinomial
 from sporadic.likelihoods.counts import Poisson as Poisson
 from sporadic.likelihoods.gaussian import Gaussian as Gaussian
+from sporadic.likelihoods.joint import LowRank as LowRank
 from sporadic.likelihoods.mixture import GaussianMixture as GaussianMixture
 from sporadic.likelihoods.mixture import even_mixture as even_mixture
 from sporadic.likelihoods.ordinal import Ordinal as Ordinal

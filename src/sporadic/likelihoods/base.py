@@ -88,6 +88,21 @@ class AbstractFamily(eqx.Module):
         """Which of the observed values are scored: all, unless a variable is only there for another's sake."""
         return mask
 
+    @property
+    def marginals(self) -> "AbstractFamily":
+        """The family of each variable by itself."""
+        return self
+
+    def joint_excess(
+        self,
+        raw: Float[Array, "*n variables raw"],
+        value: Float[Array, "*n variables"],
+        mask: Bool[Array, "*n variables"],
+        objective: str = "nll",
+    ) -> Float[Array, " *n"]:
+        """The joint nll of values observed together minus the sum of their nlls: none, where all are independent."""
+        return jnp.zeros(value.shape[:-1], value.dtype)
+
 
 class AbstractMetric(AbstractFamily):
     """A family of numbers on a scale. Where tails are heavy, the variance of a plain nll excuses bad means; two other

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from sporadic.events import Events, EventTable, Layout, Span
 from sporadic.flows.base import Calendar
 from sporadic.likelihoods import AbstractFamily, Binary, Gaussian, family_of
+from sporadic.likelihoods.joint import refuse_joint
 from sporadic.models.base import AbstractFilter
 from sporadic.scaling import Dimensions
 
@@ -40,6 +41,7 @@ class Mean(AbstractReference):
     @classmethod
     def build(cls, dimensions: Dimensions, *, key: PRNGKeyArray, **options: Any) -> "Mean":
         family = dimensions.family
+        refuse_joint(family, "The mean knows")
         return cls(family, Calendar.of(dimensions), jnp.zeros((dimensions.variables, family.n_raw)))
 
     @property
@@ -100,6 +102,7 @@ class LastValue(AbstractReference):
     @classmethod
     def build(cls, dimensions: Dimensions, *, key: PRNGKeyArray, **options: Any) -> "LastValue":
         family, n = dimensions.family, dimensions.variables
+        refuse_joint(family, "The last value knows")
         classes = max(_CLASSES, *(getattr(family_of(family, j), "n_levels", 2) for j in range(n)))
         return cls(
             family, Calendar.of(dimensions), jnp.zeros(n), jnp.zeros((n, family.n_raw)), jnp.zeros((n, classes - 1)),
