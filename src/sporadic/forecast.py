@@ -1,5 +1,6 @@
 """Forecast: beliefs at the times that were asked for, in the user's own units, that one can ask."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from sporadic.timeaxis import Native
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sporadic.next_time import NextTime
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Forecast:
@@ -28,6 +31,7 @@ class Forecast:
     raw: np.ndarray
     family: AbstractFamily
     scaling: Scaling
+    waiting: Callable[[], "NextTime"] | None = None  # of a model that learns when observations come
 
     def __len__(self) -> int:
         return len(self.times)
@@ -72,6 +76,18 @@ class Forecast:
     def sample(self, n: int, *, seed: int = 0) -> np.ndarray:
         """Draws of every belief by itself, (draw, query, variable)."""
         return self.beliefs.sample(n, np.random.default_rng(seed))
+
+    def next_time(self) -> "NextTime":
+        """When each series is observed next: from the cutoff, or the end of follow-up, to the last time asked.
+
+        Needs a model with `arrivals=True`. That nothing came until then is taken as known.
+        """
+        if self.waiting is None:
+            raise OptionError(
+                "Only a Forecaster(arrivals=True), and its forecast() rather than filter() or a stream, tells when the "
+                "next observation comes."
+            )
+        return self.waiting()
 
     def plot(self, id: Any) -> "Figure":
         """The observations of one series, and what is believed of its future. Needs the extra `plot` (matplotlib)."""

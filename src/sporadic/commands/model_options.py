@@ -29,6 +29,8 @@ class ModelOptions:
     """gaussian (the default), log-normal or auto; or per variable, as bili=log-normal, separated by commas."""
     calendar: Names = None
     """Periods whose phase the model sees: year for datetimes, year=365.25 for numbers; separated by commas."""
+    arrivals: bool = False
+    """Whether to learn also when observations come."""
     objective: Literal["nll", "beta-nll", "mixed"] = "nll"
     """The training loss; the last two heed the mean more."""
     kl_weight: float = 0.01
