@@ -28,7 +28,7 @@ from sporadic.scaling import Scaling
 from sporadic.testing import small_panel
 
 SMALL = {"hidden_size": 8, "obs_size": 8, "prep_size": 4}
-END = 20.0
+END = 12.0
 
 # -- simulated sampling ------------------------------------------------------------------------------------------------
 
@@ -285,20 +285,39 @@ def test_a_forecaster_tells_it_in_datetimes():
     np.testing.assert_allclose(found.cdf([datetime(2024, 1, 7)]), 1 - np.exp(-rate), rtol=1e-5)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
-def test_it_is_read_off_where_straight_flows_lead():
-    """λ just after now is that of the last state, though nothing came since; without a cutoff now is the end."""
-    panel = replace(small_panel(6, 1), given_end=(np.full(6, 12.0), np.ones(6, dtype=bool)))
-    model = sp.Forecaster(arrivals=True, max_epochs=1, calendar={"week": 7.0}, **SMALL).fit(panel, progress=False)
+@pytest.fixture(scope="module")
+def fitted(compiled_quickly: None) -> sp.Forecaster:
+    options = {"max_epochs": 1, "calendar": {"week": 7.0}, **SMALL}
+    model = sp.Forecaster(arrivals=True, **options).fit(small_panel(8, 0), progress=False)
     model.network_ = lively(model.network_)
-    forecast = model.forecast(panel, times=[13.0, 15.0], controls="hold")
-    found = forecast.next_time()
+    return model
+
+
+def followed_until(end: float) -> sp.Panel:
+    return replace(small_panel(8, 0), given_end=(np.full(8, end), np.ones(8, dtype=bool)))
+
+
+def test_it_is_read_off_where_straight_flows_lead(fitted: sp.Forecaster):
+    """Without a cutoff, now is the end of follow-up, until which nothing came."""
+    panel = followed_until(12.0)
+    found = fitted.forecast(panel, times=[13.0, 15.0], controls="hold").next_time()
     np.testing.assert_array_equal(found.now, 12.0)
-    np.testing.assert_allclose(found.intensity, believed(model, panel, 12 + found.passed[0]), rtol=1e-4)
-    slow = np.trapezoid(believed(model, panel, np.linspace(12, 14, 400)), np.linspace(12, 14, 400))
+    np.testing.assert_allclose(found.intensity, believed(fitted, panel, 12 + found.passed[0]), rtol=1e-4)
+    fine = np.linspace(12, 14, 65)
+    slow = np.trapezoid(believed(fitted, panel, fine), fine)
     np.testing.assert_allclose(found.cdf([14.0])[:, 0], 1 - np.exp(-slow), rtol=2e-3)
     with pytest.raises(QueryError, match=r"after 12\.0, the end of its follow-up, and nothing later was asked"):
-        model.forecast(panel, times=[11.0], controls="hold").next_time()
+        fitted.forecast(panel, times=[11.0], controls="hold").next_time()
+
+
+def test_just_after_an_observation_it_is_that_of_the_state_after_it(fitted: sp.Forecaster):
+    panel = small_panel(8, 0)
+    last = panel.times[panel.offsets[1:] - 1]
+    found = fitted.forecast(panel, times=[13.0, 15.0], controls="hold").next_time()
+    np.testing.assert_array_equal(found.now, last)
+    before, after = believed(fitted, panel[:1], last[0] + np.array([0.0, 1e-4]))[0]
+    assert found.intensity[0, 0] == pytest.approx(after, rel=1e-3)
+    assert abs(before - after) > 0.01 * after
 
 
 # -- with the forecaster -----------------------------------------------------------------------------------------------
@@ -313,30 +332,32 @@ def test_only_what_can_learn_it_is_asked_to():
         sp.Forecaster("gru-discretized-bayes", arrivals=True).fit(panel, progress=False)
     with pytest.raises(OptionError, match="withheld hides some of that"):
         sp.Forecaster(arrivals=True, withheld=0.2).fit(panel, progress=False)
-    model = sp.Forecaster(max_epochs=1, **SMALL).fit(panel, progress=False)
-    with pytest.raises(OptionError, match="Only a Forecaster\\(arrivals=True\\)"):
-        model.forecast(panel, horizon=1.0, controls="hold").next_time()
 
 
 def test_the_other_weights_start_as_they_do_without():
     _, scaling = network(small_panel(3, 0))
-    with_it, without = (build("gru-ode-bayes", scaling.dimensions, key=jr.key(3), arrivals=a) for a in (True, False))
+    with_it, without = (
+        build("gru-ode-bayes", scaling.dimensions, key=jr.key(3), arrivals=each, **SMALL) for each in (True, False)
+    )
     assert isinstance(with_it.arrivals, Arrivals)
     assert eqx.tree_equal(replace(with_it, arrivals=None), without)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
-def test_forecasts_do_not_depend_on_the_end_and_survive_saving(tmp_path: Path):
-    panel = small_panel(8, 0)
-    model = sp.Forecaster(arrivals=True, max_epochs=2, **SMALL).fit(panel, progress=False)
-    longer = replace(panel, given_end=(np.full(8, 30.0), np.ones(8, dtype=bool)))
-    one, other = (model.forecast(p, times=[31.0, 33.0], controls="hold") for p in (panel, longer))
+def test_forecasts_do_not_depend_on_the_end_and_survive_saving(fitted: sp.Forecaster, tmp_path: Path):
+    one, other = (
+        fitted.forecast(panel, times=[31.0, 33.0], controls="hold") for panel in (small_panel(8, 0), followed_until(30))
+    )
     np.testing.assert_array_equal(one.raw, other.raw)
     assert np.all(one.next_time().hazard[:, -1] > other.next_time().hazard[:, -1])  # which count from the end
-    model.save(tmp_path / "model")
-    again = sp.load(tmp_path / "model").forecast(longer, times=[31.0, 33.0], controls="hold")
+    fitted.save(tmp_path / "model")
+    again = sp.load(tmp_path / "model").forecast(followed_until(30), times=[31.0, 33.0], controls="hold")
     np.testing.assert_array_equal(again.raw, other.raw)
     np.testing.assert_array_equal(again.next_time().hazard, other.next_time().hazard)
+
+
+def test_who_does_not_know_says_so(fitted: sp.Forecaster):
+    with pytest.raises(OptionError, match=r"Only a Forecaster\(arrivals=True\)"):
+        fitted.filter(small_panel(8, 0)).next_time()
 
 
 # -- known intensities, learned ----------------------------------------------------------------------------------------
@@ -344,18 +365,19 @@ def test_forecasts_do_not_depend_on_the_end_and_survive_saving(tmp_path: Path):
 
 def test_a_poisson_process_is_learned_and_its_end_is_heeded():
     """Three observations a series: whoever takes the last one for the end finds a rate that is far too high."""
-    rng = np.random.default_rng(5)
-    times = [np.sort(rng.uniform(0, END, rng.poisson(0.15 * END))) for _ in range(240)]
+    rng = np.random.default_rng(0)
+    times = [np.sort(rng.uniform(0, END, rng.poisson(0.25 * END))) for _ in range(240)]
     values = [rng.normal(size=len(t)) for t in times]
-    followed, cut = (learned(panel_of(times, values, end), max_epochs=12) for end in (END, None))
     panel = panel_of(times, values)
-    found = followed.forecast(panel, times=[8.0, 30.0], cutoff=5.0).next_time()
-    rate = found.intensity[:, found.passed[0] < 10]
-    assert rate.mean() == pytest.approx(0.15, rel=0.15)
-    assert rate.std() < 0.04
-    assert np.median(found.quantile(0.5)) == pytest.approx(5 + np.log(2) / 0.15, rel=0.15)
-    short = cut.forecast(panel, times=[8.0, 30.0], cutoff=5.0).next_time()
-    assert short.intensity[:, found.passed[0] < 10].mean() > 1.2 * rate.mean()
+    followed, cut = (learned(panel_of(times, values, end), max_epochs=12) for end in (END, None))
+    grid = np.linspace(0.1, END - 0.1, 30)
+    observed, found = len(panel.times) / END / len(panel), believed(followed, panel, grid)
+    assert found.mean() == pytest.approx(observed, rel=0.07)
+    assert found.std() < 0.2 * observed
+    coming = followed.forecast(panel, times=[8.0, 15.0], cutoff=5.0).next_time()
+    assert np.median(coming.quantile(0.5)) - 5 == pytest.approx(np.log(2) / 0.25, rel=0.15)
+    np.testing.assert_allclose(coming.never, np.exp(-0.25 * 10), atol=0.05)
+    assert believed(cut, panel, grid).mean() > 1.2 * found.mean()
 
 
 @pytest.mark.parametrize("kind", ["hawkes", "state-dependent"])
