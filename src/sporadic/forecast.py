@@ -1,6 +1,6 @@
 """Forecast: beliefs at the times that were asked for, in the user's own units, that one can ask."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ from sporadic.timeaxis import Native
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sporadic.next_time import NextTime
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Forecast:
@@ -30,6 +32,7 @@ class Forecast:
     family: AbstractFamily
     scaling: Scaling
     known: tuple[str, ...] = ()  # variables that were given, at the very times of the forecast
+    waiting: Callable[[], "NextTime"] | None = None  # of a model that learns when observations come
 
     def __len__(self) -> int:
         return len(self.times)
@@ -137,6 +140,18 @@ class Forecast:
         if wrong.any():
             raise QueryError(f"Variable {quote(name)} is {coding.kind.name} and cannot be {value[wrong][0]:g}.")
         return value
+
+    def next_time(self) -> "NextTime":
+        """When each series is observed next: from the cutoff, or the end of follow-up, to the last time asked.
+
+        Needs a model with `arrivals=True`. That nothing came until then is taken as known.
+        """
+        if self.waiting is None:
+            raise OptionError(
+                "Only a Forecaster(arrivals=True), and its forecast() rather than filter() or a stream, tells when the "
+                "next observation comes."
+            )
+        return self.waiting()
 
     def plot(self, id: Any) -> "Figure":
         """The observations of one series, and what is believed of its future. Needs the extra `plot` (matplotlib)."""

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from sporadic.events import EventTable
 from sporadic.forecast import Forecast
 from sporadic.forecasting import Questions
 from sporadic.likelihoods.joint import joined, refuse_joint
-from sporadic.models import AbstractModel, AbstractReference, build
+from sporadic.models import AbstractModel, AbstractReference, GRUODEBayes, build
+from sporadic.next_time import ArrivalEvaluation, NextTime, next_time, values_per_series
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of, save_forecaster
@@ -47,6 +49,8 @@ class Forecaster:
         `sp.Ordinal(["low", "high"])`, or a choice per variable (see docs/kinds.md).
     - `joint`: "low-rank", or with its rank "low-rank:3": gaussian and log-normal variables are believed in together,
         with a correlation that changes with time. By default each is by itself.
+    - `arrivals`: whether to learn also when observations come, which `forecast(...).next_time()` then tells. The
+        likelihood of their times joins that of the values, in training and in the `validation_nll` of the history.
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
@@ -79,6 +83,7 @@ class Forecaster:
         likelihood: Likelihood = "gaussian",
         joint: str | None = None,
         calendar: Calendar = None,
+        arrivals: bool = False,
         objective: str = "nll",
         kl_weight: float = 0.01,
         kl: str = "forward",
@@ -95,7 +100,7 @@ class Forecaster:
         self.model = model
         self.hidden_size, self.obs_size, self.prep_size, self.dropout = hidden_size, obs_size, prep_size, dropout
         self.dynamics, self.flow, self.flow_options, self.update = dynamics, flow, flow_options, update
-        self.likelihood, self.joint, self.calendar = likelihood, joint, calendar
+        self.likelihood, self.joint, self.arrivals, self.calendar = likelihood, joint, arrivals, calendar
         self.objective, self.kl_weight, self.kl, self.withheld = objective, kl_weight, kl, withheld
         self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
         self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
@@ -152,11 +157,15 @@ class Forecaster:
 
         with self._precisely():
             network = self._build(scaling)
-            table = EventTable.of(training, scaling, network.layout)
+            table = EventTable.of(training, scaling, network.layout, to_end=self.arrivals)
             if isinstance(network, AbstractReference):
                 network, history = network.learned(table), []
             else:
                 evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k, jointly=True)
+                if self.arrivals:
+                    whole = EventTable.of(kept, scaling, network.layout, to_end=True)
+                    evaluation = ArrivalEvaluation(evaluation, whole)
+                    objective = replace(objective, values_per_series=values_per_series(table, scaling))
                 place = None
                 if checkpoint is not None:
                     place = Checkpoint(
@@ -220,7 +229,11 @@ class Forecaster:
             history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit
         )
         forecast = self._ask(network, scaling, history, series, native)
-        return forecast if given is None else forecast.given(given)
+        if given is not None:
+            forecast = forecast.given(given)
+        if not isinstance(network, GRUODEBayes) or network.arrivals is None:
+            return forecast
+        return replace(forecast, waiting=partial(self._next_time, network, scaling, history, series, native, limit))
 
     def filter(self, panel: Panel, times: Any = None) -> Forecast:
         """The belief at any times, given only what came strictly earlier in each series.
@@ -276,6 +289,10 @@ class Forecaster:
 
     def _training(self) -> tuple[Objective, Schedule]:
         """What is minimised, and how."""
+        if self.arrivals and self.withheld:
+            raise OptionError(
+                "arrivals=True learns from when a series was observed, and withheld hides some of that: choose one."
+            )
         objective = Objective(self.kl_weight, self.kl, self.objective, self.withheld)
         schedule = Schedule(
             max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
@@ -291,7 +308,7 @@ class Forecaster:
         network = build(
             self.model, dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
             prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
-            flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
+            flow_options=self.flow_options, update=self.update, arrivals=self.arrivals, key=jr.key(self.seed),
         )  # fmt: skip
         if network.layout.one_at_a_time:
             refuse_joint(network.family, "Models that take in one variable after the other know")
@@ -303,6 +320,10 @@ class Forecaster:
         with self._precisely():
             raw = Questions.of(panel, series, times, scaling, network).ask(network)
         return Forecast(panel, series, times, raw, network.family, scaling)
+
+    def _next_time(self, *asked: Any) -> NextTime:
+        with self._precisely():
+            return next_time(*asked)
 
     def _precisely(self) -> AbstractContextManager[Any]:
         return jax.enable_x64(one_of("precision", self.precision, PRECISIONS) == "float64")

@@ -41,6 +41,9 @@ class Objective(eqx.Module):
     see further than the next one, and never sees a series twice in the same way.
 
     A variational model instead pays the share `latent` of its KL to the prior: training lets it grow to 1.
+
+    How many values a batch has is itself learned from where a model learns when observations come. Dividing by that
+    number would count for more where little was observed; so each series is then taken to have `values_per_series`.
     """
 
     kl_weight: float = eqx.field(static=True, default=0.01)
@@ -48,6 +51,7 @@ class Objective(eqx.Module):
     pre_jump: str = eqx.field(static=True, default="nll")
     withheld: float = eqx.field(static=True, default=0.0)
     latent: Float[Array, ""] | float = 1.0
+    values_per_series: Float[Array, ""] | float | None = None
 
     def __check_init__(self) -> None:
         one_of("kl", self.kl, ("forward", "reverse"))

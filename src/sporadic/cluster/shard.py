@@ -86,6 +86,8 @@ def fit_together(
 def check_trainable(forecaster: Forecaster) -> None:
     """Finds out before any worker starts that what was asked for cannot be trained."""
     forecaster._training()
+    if forecaster.arrivals:
+        raise OptionError("A model that learns when observations come (arrivals) is trained without --ray.")
     sizes = {name: getattr(forecaster, name) for name in ("hidden_size", "obs_size", "prep_size", "dropout")}
     parts = {name: getattr(forecaster, name) for name in ("dynamics", "flow", "flow_options", "update")}
     network = eqx.filter_eval_shape(
