@@ -19,7 +19,7 @@ class Binomial(AbstractFamily):
     the binomial distribution with its mean, which is the closest one.
     """
 
-    trials: float | Float[Array, " *n"] = 1.0
+    trials: float | Float[Array, " *n"] | Float[np.ndarray, " *n"] = 1.0
     noise: float = eqx.field(static=True, default=0.01)
 
     def __check_init__(self) -> None:
