@@ -326,13 +326,14 @@ def test_more_levels_are_stacked_and_what_was_seen_lies_in_its_area(
     assert (np.diff(lightness) < -0.1).all()  # levels in order are a ramp, that shows without colours too
 
 
-def test_levels_seen_before_anything_is_believed_have_rows_of_their_own(
+def test_levels_seen_before_anything_is_believed_stand_on_lines_of_their_own(
     mixed: sp.Panel, mixed_forecaster: sp.Forecaster
 ) -> None:
     figure = plot_forecast(mixed_forecaster.forecast(mixed, horizon=4.0, steps=5), "x")
     ax = by_title(figure)["pain"]
-    rows = dict(zip((label.get_text() for label in ax.get_yticklabels()), ax.get_yticks(), strict=True))
-    assert list(rows) == ["mild", "bad", "worst"]
+    (lines,) = (made for made in ax.collections if isinstance(made, LineCollection))
+    rows = dict(zip(("mild", "bad", "worst"), (segment[0, 1] for segment in lines.get_segments()), strict=True))
+    assert [to_hex(colour) for colour in lines.get_colors()] == [colour for colour, _ in areas(ax)]
     np.testing.assert_allclose(dots(ax)[1], mixed_visits().query("id == 'x'")["pain"].map(rows))
 
 
@@ -412,9 +413,9 @@ def test_of_very_many_levels_the_least_likely_share_an_area_in_all_columns() -> 
 def test_a_single_time_of_every_kind_is_bars(mixed: sp.Panel, mixed_forecaster: sp.Forecaster) -> None:
     forecast = mixed_forecaster.forecast(mixed, times=[20.0])
     axes = by_title(plot_forecast(forecast, "x"))
-    for name, bars in (("pain", 3), ("sick", 1), ("ward", 3), ("falls", 2), ("rain", 2), ("cured", 1)):
+    for name, bars in (("pain", 4), ("sick", 1), ("ward", 4), ("falls", 2), ("rain", 2), ("cured", 1)):
         drawn = [made for made in axes[name].collections if isinstance(made, LineCollection)]
-        assert len(drawn) == bars, name
+        assert len(drawn) == bars, name  # of levels one for each, and their lines
         assert not areas(axes[name])
 
 

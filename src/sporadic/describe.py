@@ -120,7 +120,7 @@ def _variables(panel: Panel) -> tuple[VariableSummary, ...]:
 
 def _of_words(name: str, places: np.ndarray, words: Sequence[str], missing: float) -> VariableSummary:
     counts = np.bincount(places, minlength=len(words))
-    levels = tuple((words[k], int(counts[k])) for k in np.argsort(-counts, kind="stable") if counts[k])
+    levels = tuple((words[int(k)], int(counts[k])) for k in np.argsort(-counts, kind="stable") if counts[k])
     numbers = dict.fromkeys(("minimum", "median", "maximum", "mean", "std"), np.nan)
     return VariableSummary(
         name=name, count=len(places), missing=missing, **numbers, constant=len(levels) == 1 and len(places) > 1,

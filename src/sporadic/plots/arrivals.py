@@ -66,14 +66,14 @@ def _draw(panel: Panel, series: Panel, limits: Native, forecasts: Sequence[Forec
     for name, row in zip(columns[0], grid, strict=True):
         shapes = [column[name] for column in columns]
         for ax, limit, start, shape in zip(row, limits, starts, shapes, strict=True):
-            shape.draw(ax)
+            shape.draw(ax, dots.times(name))
             dots.draw(ax, name, shape, limit)
             shade_after(ax, start, shape)
             ax.margins(x=0.02)
             tidy(ax)
         if spans_decades(values_of(panel, name)) and min(shape.lowest for shape in shapes) > 0:
             logarithmic(row[0])
-        label = shapes[-1].mark(row[0], dots.times(name))
+        label = shapes[-1].mark(row[0])
         shapes[-1].explain(row[-1])
         row[0].set_ylabel(f"{name}\n{label}".rstrip(), fontsize="small", parse_math=False)
     time = str(panel.columns["time"])

@@ -75,12 +75,12 @@ class Bands(AbstractShape):
     def lowest(self) -> float:
         return self.fan.lowest(self.variable) - 0.5 * self.whole
 
-    def draw(self, ax: "Axes") -> None:
+    def draw(self, ax: "Axes", seen: np.ndarray) -> None:
         self.fan.draw(ax, self.variable, whole=self.whole)
         if self.mass is not None:
             self._draw_mass(ax, self.mass)
 
-    def mark(self, ax: "Axes", when: np.ndarray) -> str:
+    def mark(self, ax: "Axes") -> str:
         if self.whole:
             from matplotlib.ticker import MaxNLocator
 

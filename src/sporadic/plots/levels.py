@@ -45,7 +45,7 @@ class Ribbon(AbstractShape):
     def lowest(self) -> float:
         return 0.0
 
-    def draw(self, ax: "Axes") -> None:
+    def draw(self, ax: "Axes", seen: np.ndarray) -> None:
         if len(self.when) == 1:
             ax.vlines(self.when, 0, self.chance, color=BLUE, alpha=0.25, lw=6)
             ax.plot(self.when, self.chance, "_", color=BLUE, ms=10)
@@ -56,7 +56,7 @@ class Ribbon(AbstractShape):
     def heights(self, when: np.ndarray, value: np.ndarray) -> np.ndarray:
         return self.coding.encode(value) if self.coding.levels else value
 
-    def mark(self, ax: "Axes", when: np.ndarray) -> str:
+    def mark(self, ax: "Axes") -> str:
         _from_none_to_all(ax)
         return self.label
 
@@ -73,7 +73,7 @@ class Ribbon(AbstractShape):
 class Stack(AbstractShape):
     """Probabilities (time, area) on top of each other. What was observed stands in the area of its level.
 
-    Where there is no belief about the time of an observation, it stands at a height that its level has for itself.
+    Where nothing is believed about the time of an observation, it stands on a line of its level.
     """
 
     when: np.ndarray
@@ -112,7 +112,10 @@ class Stack(AbstractShape):
         """Of the areas, from the floor to the ceiling."""
         return np.concatenate([np.zeros((len(self.when), 1)), np.cumsum(self.chances, axis=1)], axis=1)
 
-    def draw(self, ax: "Axes") -> None:
+    def draw(self, ax: "Axes", seen: np.ndarray) -> None:
+        if not self._believed(seen).all():
+            times = np.concatenate([seen.astype(self.when.dtype), self.when])
+            ax.hlines(self._rows, times.min(), times.max(), colors=self.colours, lw=1.5, zorder=0.5)
         edges = self._edges
         for k, colour in enumerate(self.colours):
             if len(self.when) == 1:
@@ -123,19 +126,13 @@ class Stack(AbstractShape):
     def heights(self, when: np.ndarray, value: np.ndarray) -> np.ndarray:
         area = self.area[self.coding.encode(value).astype(int)]
         middles = (self._edges[:, 1:] + self._edges[:, :-1]) / 2
-        known, asked = self.when.astype(np.float64), when.astype(self.when.dtype).astype(np.float64)
+        known, asked = ((times - self.when[0]).astype(np.float64) for times in (self.when, when))
         inside = np.array([np.interp(t, known, middles[:, k]) for t, k in zip(asked, area, strict=True)])
         return np.where(self._believed(when), inside, self._rows[area])
 
-    def mark(self, ax: "Axes", when: np.ndarray) -> str:
-        """Level by level if something was observed when nothing is believed, otherwise probabilities."""
-        if self._believed(when).all():
-            _from_none_to_all(ax)
-            return "probability"
-        shown = _some(len(self.names))
-        ax.set_yticks(self._rows[shown], [self.names[k] for k in shown], parse_math=False)
-        ax.set_ylim(-0.04, 1.04)
-        return ""
+    def mark(self, ax: "Axes") -> str:
+        _from_none_to_all(ax)
+        return "probability"
 
     def explain(self, ax: "Axes") -> None:
         from matplotlib.patches import Patch
@@ -150,6 +147,7 @@ class Stack(AbstractShape):
 
     @property
     def _rows(self) -> np.ndarray:
+        """The heights of the levels' lines."""
         return (np.arange(len(self.names)) + 0.5) / len(self.names)
 
     def _believed(self, when: np.ndarray) -> np.ndarray:
@@ -181,7 +179,7 @@ def _ramp(count: int) -> tuple[str, ...]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    return tuple(to_hex(colour) for colour in colormaps["Blues"](np.linspace(0.15, 0.95, count)))
+    return tuple(to_hex(colour) for colour in colormaps["Blues"](np.linspace(0.2, 0.95, count)))
 
 
 def _short(name: str) -> str:

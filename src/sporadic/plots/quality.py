@@ -43,7 +43,7 @@ def plot_calibration(score: Score) -> "Figure":
     for ax in (left, middle, *more):
         tidy(ax)
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(frameon=False, fontsize="small")
+            ax.legend(frameon=False, fontsize="small", loc="upper left" if ax in more else "best")
     return figure
 
 

@@ -78,13 +78,13 @@ def _draw(
     figure = blank(8 if columns < 3 else 10, 1.2 + 1.7 * rows)
     dots = Dots.of(series, scaling)
     for (name, shape), ax in zip(shapes.items(), _axes(figure, len(shapes), rows, columns), strict=True):
-        shape.draw(ax)
+        shape.draw(ax, dots.times(name))
         dots.draw(ax, name, shape, known_until)
         if known_until is not None:
             shade_after(ax, drawable(series.axis, np.asarray([known_until]))[0], shape)
         if spans_decades(values_of(panel, name)) and shape.lowest > 0:
             logarithmic(ax)
-        ax.set_ylabel(shape.mark(ax, dots.times(name)), fontsize="small", parse_math=False)
+        ax.set_ylabel(shape.mark(ax), fontsize="small", parse_math=False)
         shape.explain(ax)
         title(ax, name)
         mark_time(ax, series.axis, ticks=7 if columns == 1 else 5)

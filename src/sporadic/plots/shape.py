@@ -23,15 +23,16 @@ class AbstractShape(ABC):
         """The least height that is drawn."""
 
     @abstractmethod
-    def draw(self, ax: "Axes") -> None: ...
+    def draw(self, ax: "Axes", seen: np.ndarray) -> None:
+        """On axes where values that were observed at the times `seen` are drawn, too."""
 
     def heights(self, when: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Where values that were observed stand."""
         return value
 
     @abstractmethod
-    def mark(self, ax: "Axes", when: np.ndarray) -> str:
-        """Sets ticks that suit values observed at these times, and says what the axis is to be called."""
+    def mark(self, ax: "Axes") -> str:
+        """Sets ticks, and says what the axis is to be called."""
 
     @abstractmethod
     def explain(self, ax: "Axes") -> None:
