@@ -184,7 +184,8 @@ class Forecast:
         coding = self.scaling.codings[self.variables.index(one_of("A variable", variable, self.variables))]
         if not coding.levels:
             raise OptionError(f"Variable {quote(variable)} is {coding.kind.name} and has no levels.")
-        chances = self.beliefs.probabilities(len(coding.levels))[:, self.variables.index(variable)]
+        most = max(len(each.levels) for each in self.scaling.codings)
+        chances = self.beliefs.probabilities(most)[:, self.variables.index(variable), : len(coding.levels)]
         return dict(zip(coding.levels, chances.T, strict=True))
 
     def _levels(self, told: list[int]) -> dict[str, np.ndarray]:
