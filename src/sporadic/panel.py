@@ -332,12 +332,14 @@ class Panel:
 
     def _in_words(self, variable: np.ndarray | int, value: np.ndarray) -> np.ndarray:
         """Values of these variables as they were given: words, where there were words."""
-        given = value
-        for number, name in enumerate(self.variables):
-            if name in self.words and (own := (variable == number) & ~np.isnan(value)).any():
-                given = given.astype(object)
-                given[own] = np.array(self.words[name], dtype=object)[value[own].astype(int)]
-                given = np.where(np.isnan(value), None, given)
+        worded = [number for number, name in enumerate(self.variables) if name in self.words]
+        if not np.isin(variable, worded).any():
+            return value
+        given = value.astype(object)
+        given[np.isnan(value)] = None
+        for number in worded:
+            own = (variable == number) & ~np.isnan(value)
+            given[own] = np.array(self.words[self.variables[number]], dtype=object)[value[own].astype(int)]
         return given
 
     def frame(self, data: Mapping[Any, Any]) -> Any:

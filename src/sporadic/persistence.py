@@ -217,8 +217,8 @@ def _variables(scaling: Scaling) -> list[dict[str, Any]]:
 def _coding(record: Mapping[str, Any]) -> Coding:
     kind = Given() if record["likelihood"] == Given.name else parsed(str(record["likelihood"]))
     levels = tuple(level if isinstance(level, str) else float(level) for level in record.get("levels", ()))
-    numbers = (float(record[name]) for name in ("location", "scale", "spread"))
-    return Coding(kind, *numbers, levels)
+    location, scale, spread = (float(record[name]) for name in ("location", "scale", "spread"))
+    return Coding(kind, location, scale, spread, levels)
 
 
 def _static(column: StaticColumn) -> dict[str, Any]:

@@ -253,7 +253,8 @@ class JointScore:
 
     def difference(self, other: "JointScore") -> tuple[float, float]:
         """This joint nll per scalar minus the other's, and its standard error. Negative: this one wins."""
-        if not np.array_equal(self.count, other.count) or not np.array_equal(self.ids, other.ids):
+        mine, theirs = (np.asarray([] if each.ids is None else each.ids) for each in (self, other))
+        if not np.array_equal(self.count, other.count) or not np.array_equal(mine, theirs):
             raise OptionError(
                 f"Two scores can be compared only on the same targets; these have {self.n} and {other.n} scalars, or "
                 "other series. Score both on the same panel with the same cutoff, next_k and together."

@@ -398,8 +398,8 @@ class Stream:
         twice = mask & series.mask[0] & (series.value[0] != value)
         if again and twice.any():
             place = int(np.argmax(twice))
-            name, told = self._scaling.variables[place], self._scaling.codings[place].told
-            old, new = told(series.value[0, place]), told(value[place])
+            name, coding = self._scaling.variables[place], self._scaling.codings[place]
+            old, new = coding.told(series.value[0, place]), coding.told(value[place])
             self._refuse(id, f"has {quote(name)} twice at {show(native)}: {old} and {new}")
 
     def _refuse(self, id: Any, sentence: str) -> NoReturn:

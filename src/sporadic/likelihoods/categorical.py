@@ -34,10 +34,10 @@ class Categorical(AbstractFamily):
         return 3 * self.n_levels
 
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:
-        return dist.Categorical(logits=raw)
+        return dist.CategoricalLogits(raw)
 
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
-        return -self.distribution(raw).log_prob(value.astype(int))
+        return jnp.negative(self.distribution(raw).log_prob(value.astype(int)))
 
     def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         """Of the probabilities (Brier); half of it, so that of two levels one counts."""

@@ -47,10 +47,10 @@ class Ordinal(AbstractFamily):
         return jnp.cumsum(jnp.concatenate([raw[..., :1], steps], axis=-1), axis=-1)
 
     def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:
-        return dist.Categorical(logits=self._logs(raw))
+        return dist.CategoricalLogits(self._logs(raw))
 
     def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
-        return -self.distribution(raw).log_prob(value.astype(int))
+        return jnp.negative(self.distribution(raw).log_prob(value.astype(int)))
 
     def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         """In levels."""

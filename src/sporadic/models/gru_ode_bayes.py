@@ -76,8 +76,8 @@ class ObservationModel(eqx.Module):
         self.hidden = linear(hidden_size + context_size, width, key=first)
         self.out = linear(width, shape[0] * shape[1], key=second)
         if any(start):
-            bias = jnp.array([[*raw, *(0.0,) * (shape[1] - len(raw))] for raw in start])
-            self.out = eqx.tree_at(lambda layer: layer.bias, self.out, self.out.bias + bias.reshape(-1))
+            bias = jnp.array([[*raw, *(0.0,) * (shape[1] - len(raw))] for raw in start]).reshape(-1)
+            self.out = eqx.tree_at(lambda layer: layer.bias, self.out, replace_fn=lambda own: own + bias)
         self.skip = jnp.zeros((shape[0] * shape[1], context_size)) if context_size else None
         self.dropout = eqx.nn.Dropout(dropout)
 
