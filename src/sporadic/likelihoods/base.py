@@ -93,6 +93,20 @@ class AbstractFamily(eqx.Module):
         """The family of each variable by itself."""
         return self
 
+    @property
+    def n_joint_features(self) -> int:
+        """Further numbers that f_prep sees of an observation, because of others at the same time."""
+        return 0
+
+    def joint_features(
+        self,
+        raw: Float[Array, "*n variables raw"],
+        value: Float[Array, "*n variables"],
+        mask: Bool[Array, "*n variables"],
+    ) -> Float[Array, "*n variables joint"]:
+        """What they are: nothing, where all variables are independent."""
+        return jnp.zeros((*value.shape, 0), value.dtype)
+
     def joint_excess(
         self,
         raw: Float[Array, "*n variables raw"],

@@ -40,6 +40,10 @@ class LowRank(AbstractFamily):
         return self.base.n_features
 
     @property
+    def n_joint_features(self) -> int:
+        return self.rank + 1
+
+    @property
     def marginals(self) -> AbstractFamily:
         return self.base
 
@@ -102,21 +106,41 @@ class LowRank(AbstractFamily):
         Means and variances learn from it only where the objective is the nll: no other outweighs the −½ zᵀz in it, and
         variances would shrink without end.
         """
-        at = np.array(self.joined)
-        raw, value, mask = raw[..., at, :], value[..., at], mask[..., at]
-        own = raw[..., :2] if objective == "nll" else jax.lax.stop_gradient(raw[..., :2])
-        z = jnp.where(mask, value - own[..., 0], 0.0) * jnp.exp(-own[..., 1] / 2)
-        shares, rest = self.shares(raw)
-        shares, rest = jnp.where(mask[..., None], shares, 0.0), jnp.where(mask, rest, 1.0)
+        own, shared = raw[..., :2], raw[..., self.base.n_raw :]
+        own = own if objective == "nll" else jax.lax.stop_gradient(own)
+        z, shares, rest = self._seen(own, shared, value, mask)
         factors, root = _factors(shares, rest, z)
         error = z - jnp.einsum("...vr,...r->...v", shares, factors)
         log_det = jnp.sum(jnp.log(rest), axis=-1) + 2 * jnp.sum(jnp.log(_diagonal(root)), axis=-1)
         squared = jnp.sum(error**2 / rest - z**2, axis=-1) + jnp.sum(factors**2, axis=-1)
         return (log_det + squared) / 2
 
-    def shares(self, raw: Float[Array, "*n raw"]) -> tuple[Float[Array, "*n rank"], Float[Array, " *n"]]:
-        """u of joined variables, and 1 − |u|²."""
-        w = raw[..., self.base.n_raw :]
+    def joint_features(
+        self,
+        raw: Float[Array, "*n variables raw"],
+        value: Float[Array, "*n variables"],
+        mask: Bool[Array, "*n variables"],
+    ) -> Float[Array, "*n variables joint"]:
+        """The factors as all that is observed tells of them, and the normalised error that they leave."""
+        z, shares, rest = self._seen(raw[..., :2], raw[..., self.base.n_raw :], value, mask)
+        factors, _ = _factors(shares, rest, z)
+        error = (z - jnp.einsum("...vr,...r->...v", shares, factors)) / jnp.sqrt(rest)
+        told = jnp.broadcast_to(factors[..., None, :], shares.shape)
+        told = jnp.concatenate([told, error[..., None]], axis=-1)
+        return jnp.zeros((*value.shape, self.n_joint_features), told.dtype).at[..., np.array(self.joined), :].set(told)
+
+    def _seen(
+        self, own: Array, shared: Array, value: Array, mask: Array
+    ) -> tuple[Float[Array, "*n joined"], Float[Array, "*n joined rank"], Float[Array, "*n joined"]]:
+        """Of the joined variables z, u and 1 − |u|², where what is not observed shares nothing."""
+        at = np.array(self.joined)
+        own, value, mask = own[..., at, :], value[..., at], mask[..., at]
+        z = jnp.where(mask, value - own[..., 0], 0.0) * jnp.exp(-own[..., 1] / 2)
+        shares, rest = self.shares(shared[..., at, :])
+        return z, jnp.where(mask[..., None], shares, 0.0), jnp.where(mask, rest, 1.0)
+
+    def shares(self, w: Float[Array, "*n rank"]) -> tuple[Float[Array, "*n rank"], Float[Array, " *n"]]:
+        """u and 1 − |u|²."""
         length = jnp.sqrt(jnp.sum(w**2, axis=-1) + 1e-12)
         reach = jnp.tanh(length)
         return (1 - _OWN) ** 0.5 * (reach / length)[..., None] * w, 1 - (1 - _OWN) * reach**2
@@ -174,7 +198,8 @@ class LowRank(AbstractFamily):
 
     def _shares(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         with jax.enable_x64(True):
-            shares, rest = self.shares(jnp.asarray(raw, jnp.float64)[..., np.array(self.joined), :])
+            w = raw[..., self.joined, self.base.n_raw :]
+            shares, rest = self.shares(jnp.asarray(w, jnp.float64))
             return np.asarray(shares), np.asarray(rest)
 
 
