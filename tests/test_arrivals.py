@@ -366,10 +366,10 @@ def test_who_does_not_know_says_so(fitted: sp.Forecaster):
 def test_a_poisson_process_is_learned_and_its_end_is_heeded():
     """Three observations a series: whoever takes the last one for the end finds a rate that is far too high."""
     rng = np.random.default_rng(0)
-    times = [np.sort(rng.uniform(0, END, rng.poisson(0.25 * END))) for _ in range(240)]
+    times = [np.sort(rng.uniform(0, END, rng.poisson(0.25 * END))) for _ in range(160)]
     values = [rng.normal(size=len(t)) for t in times]
     panel = panel_of(times, values)
-    followed, cut = (learned(panel_of(times, values, end), max_epochs=12) for end in (END, None))
+    followed, cut = (learned(panel_of(times, values, end), max_epochs=10) for end in (END, None))
     grid = np.linspace(0.1, END - 0.1, 30)
     observed, found = len(panel.times) / END / len(panel), believed(followed, panel, grid)
     assert found.mean() == pytest.approx(observed, rel=0.07)
@@ -382,9 +382,9 @@ def test_a_poisson_process_is_learned_and_its_end_is_heeded():
 
 @pytest.mark.parametrize("kind", ["hawkes", "state-dependent"])
 def test_an_intensity_that_moves_is_learned(kind: str):
-    panel, _ = simulated(kind, 160, seed=0)
+    panel, _ = simulated(kind, 120, seed=0)
     fresh, rates = simulated(kind, 60, seed=1)
-    model = learned(panel, max_epochs=15)
+    model = learned(panel, max_epochs=12)
     grid = np.linspace(0.5, END - 0.5, 39)
     truth = np.array([rate(grid) for rate in rates])
     assert np.corrcoef(believed(model, fresh, grid).reshape(-1), truth.reshape(-1))[0, 1] > 0.85
