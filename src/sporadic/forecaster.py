@@ -197,6 +197,8 @@ class Forecaster:
     def n_parameters_(self) -> int:
         """How many numbers were trained."""
         network, _ = self._fitted()
+        if isinstance(network, AbstractReference):
+            return 0
         return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
 
     def forecast(

@@ -253,6 +253,14 @@ def test_a_wide_column_of_words_has_levels() -> None:
     assert panel.to_long()["value"].tolist() == [1.0, "f", "f", 2.0, "m"]
 
 
+def test_none_is_a_word_among_words_and_nothing_among_numbers() -> None:
+    frame = pd.DataFrame({"id": 1, "time": range(3), "pain": ["none", "mild", None], "x": ["none", "1", "2"]})
+    panel = Panel.from_wide(frame)
+    assert panel.words == {"pain": ("mild", "none")}
+    assert panel.to_wide()["pain"].tolist() == ["none", "mild", None]
+    assert panel.value[panel.variable == 1].tolist() == [1.0, 2.0]
+
+
 def test_remarks_are_no_levels() -> None:
     """More words than anyone would count, or something that only resembles a word."""
     many = pd.DataFrame({"id": 1, "time": range(60), "x": [f"remark {n}" for n in range(60)]})

@@ -107,15 +107,16 @@ class Intake:
                  ) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:  # fmt: skip
         """A column of values as float64, as `numbers` does it, of variables with these codes.
 
-        A variable that has only words, and not too many, has levels: its values are then places among its words.
+        A variable that has only words, and not too many, has levels: its values are then places among its words, of
+        which "none" is one.
         """
         values = self.column(name)
         numbers, text = _numbers(values)
-        numbers, words = numbers.copy(), {}
+        numbers, words, none = numbers.copy(), {}, _says_none(values)
         for code in np.unique(codes[text & (codes >= 0)]):
-            own = (codes == code) & (text | ~np.isnan(numbers))
+            own = (codes == code) & (text | none | ~np.isnan(numbers))
             levels = _levels(values[own])
-            if text[own].all() and levels:
+            if (text | none)[own].all() and levels:
                 found = values[own].astype(object).str.strip()
                 numbers[own], text[own] = pd.Index(levels).get_indexer(pd.Index(found)), False
                 words[int(code)] = levels
@@ -181,6 +182,15 @@ class Intake:
                     count=int(bad.sum()),
                 )
             )
+
+
+def _says_none(values: pd.Series) -> np.ndarray:
+    """Where a column has the word "none", which among numbers means that there is none."""
+    if not (
+        pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, (pd.StringDtype, pd.CategoricalDtype))
+    ):
+        return np.zeros(len(values), dtype=bool)
+    return values.map(lambda each: isinstance(each, str) and each.strip().lower() == "none").to_numpy(dtype=bool)
 
 
 def _levels(values: pd.Series) -> tuple[str, ...]:
