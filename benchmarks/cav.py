@@ -1,6 +1,6 @@
 """Four states of coronary disease after a heart transplant (`cav` of the R package msm): the next two visits.
 
-States 1 to 3 are none, mild and severe; 4 is death. The same folds and sizes for all rows; states are levels
+States 1 to 3 are healthy, mild and severe; 4 is death. The same folds and sizes for all rows; states are levels
 in order or without one, beside two references.
 
     python -m benchmarks.cav --data ../shared/data/clinical/msm_cav.csv [--folds 5] [--epochs 25]
@@ -14,7 +14,7 @@ import pandas as pd
 import sporadic as sp
 from sporadic.training import use_all_cores
 
-STATES = {1: "none", 2: "mild", 3: "severe", 4: "dead"}
+STATES = {1: "healthy", 2: "mild", 3: "severe", 4: "dead"}
 
 
 def main() -> None:

@@ -186,11 +186,9 @@ class Intake:
 
 def _says_none(values: pd.Series) -> np.ndarray:
     """Where a column has the word "none", which among numbers means that there is none."""
-    if not (
-        pd.api.types.is_object_dtype(values.dtype) or isinstance(values.dtype, (pd.StringDtype, pd.CategoricalDtype))
-    ):
+    if pd.api.types.is_numeric_dtype(values):
         return np.zeros(len(values), dtype=bool)
-    return values.map(lambda each: isinstance(each, str) and each.strip().lower() == "none").to_numpy(dtype=bool)
+    return np.array([isinstance(each, str) and each.strip().lower() == "none" for each in values], dtype=bool)
 
 
 def _levels(values: pd.Series) -> tuple[str, ...]:
