@@ -21,7 +21,8 @@ VARIATIONAL = ("neural-ode-vae", "neural-ode-vae-mask")
 LEAK = 3
 """Standard errors below the exact filter from which on luck is no explanation."""
 
-TRAINING = {"prep_size": 25, "max_epochs": 60, "batch_size": 128, "learning_rate": 1e-2, "withheld": 0.2}
+TRAINING = {"hidden_size": 64, "prep_size": 25, "max_epochs": 60, "batch_size": 128, "learning_rate": 1e-2,
+            "withheld": 0.3}  # fmt: skip
 """The same for every model."""
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1}
 
