@@ -92,8 +92,8 @@ class Evaluation:
                 f"No target time point has {together} gaussian or log-normal variables: ask for fewer together."
             )
         series, n = score.series[chosen], len(score.ids)
-        nll, count = np.bincount(series, score.scalar_nll[chosen], n), np.bincount(series, minlength=n)
-        return JointScore(nll, count, score.ids)
+        nll = np.bincount(series, score.scalar_nll[chosen], n).astype(np.float64)
+        return JointScore(nll, np.bincount(series, minlength=n), score.ids)
 
 
 def _excess(
