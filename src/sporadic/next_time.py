@@ -94,7 +94,7 @@ class NextTime:
         if not axis.is_datetime:
             return np.where(reached, self.now + passed, np.inf)
         found = axis.restore(axis.after(self.now, np.where(reached, passed, 0.0)))
-        return pd.DatetimeIndex(found).where(reached)
+        return pd.DatetimeIndex(pd.DatetimeIndex(found).where(reached))
 
     def interval(self, level: float) -> tuple[Any, Any]:
         """The central interval that holds the next time with a probability of `level` percent."""
@@ -202,6 +202,7 @@ class ArrivalEvaluation:
 
 def arrival_nll(model: AbstractModel, table: EventTable, *, batch_size: int = 256) -> float:
     """−log of the likelihood of when the series of a table were observed, in model time, all together."""
+    assert isinstance(model, GRUODEBayes)
     groups = batches(table.lengths, batch_size)
     return float(sum(np.sum(np.asarray(_arrival_nll(model, *table.batch(group)))) for group in groups))
 
