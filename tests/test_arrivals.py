@@ -17,11 +17,12 @@ from scipy.integrate import quad
 
 import sporadic as sp
 from sporadic.arrivals import Arrivals, intensity, log_intensity
+from sporadic.cluster.shard import check_trainable
 from sporadic.errors import OptionError, QueryError
 from sporadic.events import EventTable, Layout, Span
 from sporadic.forecasting import Questions
 from sporadic.models import GRUODEBayes, build
-from sporadic.next_time import NextTime, _arrival_nll, _intensity, arrival_nll
+from sporadic.next_time import NextTime, _arrival_nll, _intensity, arrival_nll, values_per_series
 from sporadic.objective import Objective, Terms
 from sporadic.paths import Stepping
 from sporadic.scaling import Scaling
@@ -199,6 +200,18 @@ def test_the_likelihood_of_one_series_by_hand(flow: str):
     assert float(terms.nll) == pytest.approx(float(without.nll), rel=1e-12)
 
 
+@pytest.mark.usefixtures("compiled_quickly")
+def test_a_batch_of_which_little_was_observed_does_not_count_for_more():
+    """Divided by its own number of values, which series of like length share, it would: rates came out 20 % too low."""
+    frame = pd.DataFrame({"id": [0, 1, 1, 1], "time": [3.0, 1.0, 2.0, 5.0], "x": [0.0, 1.0, 2.0, 1.0]})
+    panel = sp.Panel.from_wide(frame, origin=0.0, end=6.0)
+    model, scaling = network(panel)
+    table = EventTable.of(panel, scaling, model.layout, to_end=True)
+    objective = Objective(values_per_series=values_per_series(table, scaling))
+    loss = eqx.filter_jit(jax.vmap(lambda events, static: model.loss(events, static, objective, key=None)))
+    np.testing.assert_array_equal(loss(*table.batch(np.array([0, 1, -1]))).count, [2.0, 2.0, 0.0])
+
+
 def test_a_tiny_intensity_has_a_logarithm():
     raw = jnp.array([-300.0, -15.1, -14.9, 0.0, 30.0])
     np.testing.assert_allclose(log_intensity(raw)[2:], np.log(np.log1p(np.exp(np.float64(raw[2:])))), rtol=1e-6)
@@ -330,6 +343,8 @@ def test_only_what_can_learn_it_is_asked_to():
         sp.Forecaster("gru-d", arrivals=True).fit(panel, progress=False)
     with pytest.raises(OptionError, match="the discrete one counts bins"):
         sp.Forecaster("gru-discretized-bayes", arrivals=True).fit(panel, progress=False)
+    with pytest.raises(OptionError, match="trained without --ray"):
+        check_trainable(sp.Forecaster(arrivals=True))
     with pytest.raises(OptionError, match="withheld hides some of that"):
         sp.Forecaster(arrivals=True, withheld=0.2).fit(panel, progress=False)
 

@@ -236,7 +236,7 @@ class JointScore:
 
     series_nll: Array
     count: NDArray[np.integer]
-    ids: NDArray | None = None
+    ids: NDArray
 
     @property
     def n(self) -> int:

@@ -344,19 +344,18 @@ def test_the_contract_of_models_holds():
 
 
 def test_ou_pairs_are_forecast_together():
-    """Their noise has a correlation of .99: what independent marginals cannot know is worth most of a nat per value."""
-    panel = sp.datasets.ou(700, seed=0)
-    train, test = panel[:500], panel[500:]
+    """Their noise has a correlation of .99. The exact filter gains .6 nats per value by it; a short fit gains part."""
+    train, test = sp.datasets.ou(600, seed=0), sp.datasets.ou(1000, seed=1)
     exact = OUFilter().joint_score(test, cutoff=4, next_k=1, together=2)
     scores = {}
     for joint in (None, "low-rank"):
         forecaster = sp.Forecaster(
-            hidden_size=25, obs_size=16, prep_size=8, max_epochs=15, learning_rate=2e-2, batch_size=32, joint=joint
+            hidden_size=25, obs_size=25, max_epochs=15, learning_rate=1e-2, batch_size=16, joint=joint
         )
         forecaster.fit(train, cutoff=4, next_k=1, progress=False)
         scores[joint] = forecaster.joint_score(test, cutoff=4, next_k=1, units="original")
     gain, error = scores["low-rank"].difference(scores[None])
-    assert gain < -0.3
+    assert gain < -0.2
     assert gain < -4 * error
     behind, error = scores["low-rank"].difference(exact)
     assert behind > -4 * error
