@@ -291,6 +291,8 @@ class Forecaster:
 
     def _training(self) -> tuple[Objective, Schedule]:
         """What is minimised, and how."""
+        if not isinstance(self.arrivals, bool):
+            raise OptionError(f"arrivals is True or False; got {self.arrivals!r}.")
         if self.arrivals and self.withheld:
             raise OptionError(
                 "arrivals=True learns from when a series was observed, and withheld hides some of that: choose one."

@@ -120,7 +120,7 @@ class Scaling:
             log_scale=tuple(np.where(self.log, self.scale, 0.0).tolist()),
             span=self.span,
             family=self.family,
-            start=tuple(coding.start for coding in self.codings),
+            start=start if any(start := tuple(coding.start for coding in self.codings)) else (),
         )
 
     @property
