@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sporadic as sp
-from sporadic import comparison, datasets, dynamics, errors, flows, oracle, plots, training, updates
+from sporadic import comparison, datasets, dynamics, errors, flows, next_time, oracle, plots, training, updates
 
 HEAD = """# API
 
@@ -20,7 +20,7 @@ HEAD = """# API
 SECTIONS: dict[str, dict[str, Any]] = {
     "Forecaster": {"sp.Forecaster": sp.Forecaster},
     "Panel": {"sp.Panel": sp.Panel, "sp.read": sp.read},
-    "Forecast": {"sp.Forecast": sp.Forecast},
+    "Forecast": {"sp.Forecast": sp.Forecast, "sporadic.next_time.NextTime": next_time.NextTime},
     "Score": {"sp.Score": sp.Score},
     "Comparison": {"sp.compare": comparison.compare, "sporadic.comparison.Comparison": comparison.Comparison},
     "Stream": {"sp.Stream": sp.Stream},

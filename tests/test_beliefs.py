@@ -1,4 +1,4 @@
-"""Beliefs in the user's units, against SciPy and scoringrules."""
+"""Mixtures in the user's units, against SciPy and scoringrules."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sporadic.beliefs import Beliefs
+from sporadic.beliefs import Mixtures
 
 means = st.floats(-2, 2)
 widths = st.floats(0.1, 1.5)
 values = st.floats(0.01, 20)
 
 
-def one(mean: float, std: float, *, log: bool) -> Beliefs:
-    return Beliefs(np.ones((1, 1)), np.array([[mean]]), np.array([[std]]), np.array([log]))
+def one(mean: float, std: float, *, log: bool) -> Mixtures:
+    return Mixtures(np.ones((1, 1)), np.array([[mean]]), np.array([[std]]), np.array([log]))
 
 
 @given(mean=means, std=widths, x=values)
@@ -43,7 +43,7 @@ def test_a_belief_about_a_number_is_gaussian(mean: float, std: float, x: float) 
 @pytest.mark.parametrize("log", [False, True])
 def test_a_mixture_against_a_large_sample(log: bool) -> None:
     weights, mean, std = np.array([[0.3, 0.7]]), np.array([[-0.5, 1.0]]), np.array([[0.2, 0.5]])
-    belief = Beliefs(weights, mean, std, np.array([log]))
+    belief = Mixtures(weights, mean, std, np.array([log]))
     draws = belief.sample(200_000, np.random.default_rng(0))[:, 0]
     np.testing.assert_allclose(draws.mean(), belief.mean(), rtol=1e-2)
     np.testing.assert_allclose(draws.std(), belief.std(), rtol=1e-2)

@@ -69,6 +69,28 @@ def test_what_is_worth_a_look() -> None:
     assert "20 series (0 without observations), 600 time points, 1,400 observations of 4 variables" in text
 
 
+def test_words_are_counted_and_never_suspected() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": np.arange(200) // 10, "time": np.arange(200) % 10, "x": rng.normal(size=200)})
+    frame["grade"] = np.where(np.arange(200) < 190, "low", "high")
+    frame.loc[199, "grade"] = "odd"
+    frame["same"] = "yes"
+    frame["sign"] = np.where(np.arange(200) < 3, 100.0, 0.0)  # two values: rare ones are no outliers
+    frame.loc[5, "grade"] = None
+    for found in (Panel.from_wide(frame).describe(), describe_frame(frame.melt(["id", "time"]).dropna())):
+        by_name = {summary.name: summary for summary in found.variables}
+        grade = by_name["grade"]
+        assert grade.levels == (("low", 189), ("high", 9), ("odd", 1))
+        assert (grade.count, grade.missing) == (199, pytest.approx(0.005))
+        assert np.isnan([grade.minimum, grade.median, grade.maximum, grade.mean, grade.std]).all()
+        assert by_name["x"].levels == ()
+        assert found.suspicions == ("'same' is constant: each of its 200 values is 'yes'.",)
+        assert all(summary.outliers is None and summary.units is None for summary in found.variables)
+        numbers, words = str(found).split("variables that are words")
+        assert "grade" not in numbers
+        assert "3 levels: low (189), high (9), odd (1)" in words
+
+
 def test_gaps_and_times_are_in_the_users_units() -> None:
     frame = pd.DataFrame(
         {"id": 1, "time": pd.to_datetime(["2020-01-01 00:00", "2020-01-02 00:00", "2020-01-02 12:00"]), "x": 1.0}

@@ -176,7 +176,7 @@ def test_log_normal_variables_are_scored_as_densities_of_the_value_itself(visits
     frame = fitted.forecast(panel, horizon=1.0, steps=1).to_frame()
     np.testing.assert_allclose(frame["lo-95"], truth.ppf(0.025), rtol=1e-4)
     broken = sp.Panel.from_wide(visits.assign(b=visits["b"] - visits["b"].min()))
-    with pytest.raises(OptionError, match="'b' cannot be log-normal: its smallest value is 0"):
+    with pytest.raises(OptionError, match="'b' cannot be log-normal: its values must be positive, unlike 0"):
         sp.Forecaster(likelihood={"b": "log-normal"}).fit(broken)
     with pytest.raises(ValueError, match="'b' is modelled as log-normal, so its values must be positive; it is 0"):
         fitted.forecast(sp.Panel.from_wide(visits[["id", "time"]].assign(b=0.0)), horizon=1.0)

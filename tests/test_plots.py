@@ -1,7 +1,8 @@
 """Pictures, asked what they show: the artists on their axes are compared with the numbers they stand for."""
 
 import sys
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -19,6 +20,7 @@ import sporadic as sp
 from sporadic.errors import OptionError, QueryError
 from sporadic.plots import plot_arrivals, plot_belief, plot_calibration, plot_forecast, plot_history
 from sporadic.plots.canvas import drawable
+from sporadic.scores import LevelScores
 from sporadic.training import Epoch
 
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
@@ -229,6 +231,203 @@ def test_names_are_no_formulas() -> None:
     assert figure.axes[0].get_ylabel() == "$\\alpha"
 
 
+# -- levels and counts ---------------------------------------------------------------------------------------------
+
+KINDS = {
+    "pain": "ordinal:mild|bad|worst",
+    "sick": "binary:no|yes",
+    "ward": "categorical",
+    "falls": "poisson",
+    "rain": "zero-inflated",
+    "hits": "binomial:5",
+    "cured": "binomial:treated",
+}
+
+
+def mixed_visits(wards: int = 3) -> pd.DataFrame:
+    """Three series of eight times with a variable of every kind, words among them."""
+    rng = np.random.default_rng(3)
+    treated = rng.integers(1, 9, 24)
+    return pd.DataFrame(
+        {
+            "id": np.repeat(["x", "y", "z"], 8),
+            "time": np.tile(np.arange(8.0), 3),
+            "pain": np.resize(["mild", "bad", "worst", "bad"], 24),
+            "sick": np.where(rng.random(24) < 0.3, "yes", "no"),
+            "ward": np.resize([f"ward {n:02}" for n in range(wards)], 24),
+            "falls": rng.poisson(1.0, 24),
+            "rain": np.where(np.arange(24) % 3 == 1, 0.0, np.exp(rng.normal(size=24))),
+            "hits": rng.binomial(5, 0.4, 24),
+            "treated": treated,
+            "cured": rng.binomial(treated, 0.5),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def mixed() -> sp.Panel:
+    return sp.Panel.from_wide(mixed_visits())
+
+
+@pytest.fixture(scope="module")
+def mixed_forecaster(mixed: sp.Panel) -> sp.Forecaster:
+    return fitted(mixed, "mean", likelihood=KINDS)
+
+
+def by_title(figure: Figure) -> dict[str, Axes]:
+    return {ax.get_title(loc="left"): ax for ax in figure.axes}
+
+
+def areas(ax: Axes) -> list[tuple[str, np.ndarray]]:
+    """Colour and extent (lowest, highest) of everything that is filled, in the order it was drawn."""
+    fills = [made for made in ax.collections if isinstance(made, FillBetweenPolyCollection)]
+    return [(to_hex(fill.get_facecolor()[0]), fill.get_paths()[0].vertices) for fill in fills]
+
+
+def names_at_the_right(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    texts = ax.texts if legend is None else legend.get_texts()
+    return [text.get_text() for text in texts]
+
+
+def test_two_levels_are_the_probability_of_the_second(mixed: sp.Panel, mixed_forecaster: sp.Forecaster) -> None:
+    forecast = mixed_forecaster.forecast(mixed, horizon=4.0, steps=5)
+    ax = by_title(plot_forecast(forecast, "y"))["sick"]
+    chance = forecast.probabilities("sick")["yes"][forecast.series == 1]
+    np.testing.assert_allclose(mean_line(ax)[1], chance)
+    ((_, ribbon),) = areas(ax)
+    assert (ribbon[:, 1].min(), ribbon[:, 1].max()) == (0, pytest.approx(chance.max()))
+    came = mixed_visits().query("id == 'y'")["sick"] == "yes"
+    np.testing.assert_array_equal(dots(ax)[1], came.astype(float))
+    assert ax.get_ylabel() == "P(yes)"
+    assert names_at_the_right(ax) == ["no", "yes"]
+    assert ax.get_ylim()[0] < 0 < 1 < ax.get_ylim()[1]
+
+
+def test_more_levels_are_stacked_and_what_was_seen_lies_in_its_area(
+    mixed: sp.Panel, mixed_forecaster: sp.Forecaster
+) -> None:
+    axes = by_title(plot_belief(mixed_forecaster, mixed, "x", points=20))
+    belief = mixed_forecaster.filter(mixed[["x"]], pd.DataFrame({"id": ["x"], "time": [3.0]}))
+    for name, order in (("pain", ["mild", "bad", "worst"]), ("ward", ["ward 00", "ward 01", "ward 02"])):
+        ax = axes[name]
+        chances = np.array([chance[0] for chance in belief.probabilities(name).values()])
+        edges = np.concatenate([[0], np.cumsum(chances)])  # the mean model believes the same at all times
+        drawn = areas(ax)
+        extents = [(area[:, 1].min(), area[:, 1].max()) for _, area in drawn]
+        np.testing.assert_allclose(extents, list(pairwise(edges)))
+        level = mixed_visits().query("id == 'x'")[name].map(order.index).to_numpy()
+        height = dots(ax)[1]
+        assert ((edges[level] < height) & (height < edges[level + 1])).all()
+        assert names_at_the_right(ax) == order[::-1]  # as they are stacked
+        assert ax.get_ylabel() == "probability"
+        assert len({colour for colour, _ in drawn}) == 3
+    lightness = [np.dot(to_rgb(colour), (0.3, 0.6, 0.1)) for colour, _ in areas(axes["pain"])]
+    assert (np.diff(lightness) < -0.1).all()  # levels in order are a ramp, that shows without colours too
+
+
+def test_levels_seen_before_anything_is_believed_stand_on_lines_of_their_own(
+    mixed: sp.Panel, mixed_forecaster: sp.Forecaster
+) -> None:
+    figure = plot_forecast(mixed_forecaster.forecast(mixed, horizon=4.0, steps=5), "x")
+    ax = by_title(figure)["pain"]
+    (lines,) = (made for made in ax.collections if isinstance(made, LineCollection))
+    rows = dict(zip(("mild", "bad", "worst"), (segment[0, 1] for segment in lines.get_segments()), strict=True))
+    assert [to_hex(colour) for colour in lines.get_colors()] == [colour for colour, _ in areas(ax)]
+    np.testing.assert_allclose(dots(ax)[1], mixed_visits().query("id == 'x'")["pain"].map(rows))
+
+
+def test_counts_are_steps_around_whole_numbers(mixed: sp.Panel, mixed_forecaster: sp.Forecaster) -> None:
+    forecast = mixed_forecaster.forecast(mixed, horizon=4.0, steps=5)
+    axes = by_title(plot_forecast(forecast, "z", levels=(80,)))
+    low, high = (bound[forecast.series == 2] for bound in forecast.interval(80))
+    for name in ("falls", "hits"):
+        j = forecast.variables.index(name)
+        assert fan_extent(axes[name]) == [(low[:, j].min() - 0.5, high[:, j].max() + 0.5)]
+        ((_, corners),) = areas(axes[name])
+        assert (np.diff(corners, axis=0) == 0).any(axis=1).all()  # every edge is level or upright
+        assert (axes[name].get_yticks() % 1 == 0).all()
+        assert axes[name].get_ylim()[0] >= -0.5
+
+
+def test_a_point_mass_is_a_strip_as_dark_as_it_is_likely(mixed: sp.Panel, mixed_forecaster: sp.Forecaster) -> None:
+    forecast = mixed_forecaster.forecast(mixed, horizon=4.0, steps=5)
+    ax = by_title(plot_forecast(forecast, "x"))["rain"]
+    (strip,) = (made for made in ax.collections if isinstance(made, LineCollection))
+    zeros = np.zeros((len(forecast), len(forecast.variables)))
+    mass = forecast.beliefs.mass(zeros)[forecast.series == 0, forecast.variables.index("rain")]
+    assert 0.2 < mass[0] < 0.5
+    np.testing.assert_allclose(np.asarray(strip.get_colors())[:, 3], (mass[1:] + mass[:-1]) / 2)
+    assert {float(y) for segment in strip.get_segments() for y in segment[:, 1]} == {0.0}
+    assert names_at_the_right(ax) == [f"P(0)\n{mass[-1]:.0%}"]
+    assert len(fan_extent(ax)) == 2
+
+
+def test_numbers_of_trials_are_not_drawn_and_successes_are_shares_of_them(
+    mixed: sp.Panel, mixed_forecaster: sp.Forecaster
+) -> None:
+    figure = plot_forecast(mixed_forecaster.forecast(mixed, horizon=4.0, steps=5), "x")
+    axes = by_title(figure)
+    assert list(axes) == ["pain", "sick", "ward", "falls", "rain", "hits", "cured"]
+    mine = mixed_visits().query("id == 'x'")
+    np.testing.assert_allclose(dots(axes["cured"])[1], mine["cured"] / mine["treated"])
+    assert axes["cured"].get_ylabel() == "share of the trials"
+    assert_nothing_overlaps(figure)
+
+
+def test_shares_of_a_group_are_of_all_its_counts() -> None:
+    table = mixed_visits()[["id", "time", "cured", "treated"]]
+    panel = sp.Panel.from_wide(table.assign(treated=table["treated"] - table["cured"]))
+    forecaster = fitted(panel, "mean", likelihood="multinomial:patients")
+    ax = by_title(plot_belief(forecaster, panel, "y", points=5))["cured"]
+    mine = table.query("id == 'y'")
+    np.testing.assert_allclose(dots(ax)[1], mine["cured"] / mine["treated"])
+
+
+def test_the_legend_speaks_of_what_is_there(mixed: sp.Panel) -> None:
+    for kinds, words in (
+        ({"pain": "ordinal"}, ["observed"]),
+        ({"sick": "binary"}, ["observed", "probability"]),
+        ({"falls": "poisson", "sick": "binary"}, ["observed", "mean or probability", "95 % interval", "50 % interval"]),
+    ):
+        panel = sp.Panel.from_wide(mixed_visits()[["id", "time", *sorted(kinds)]])
+        figure = plot_belief(fitted(panel, "mean", likelihood=kinds), panel, "x", points=5)
+        assert [entry.get_text() for entry in figure.legends[0].get_texts()] == words
+
+
+def test_of_very_many_levels_the_least_likely_share_an_area_in_all_columns() -> None:
+    table = mixed_visits(wards=12)[["id", "time", "ward"]]
+    panel = sp.Panel.from_wide(table)
+    forecaster = fitted(panel, "last-value", likelihood="categorical")
+    figure = plot_arrivals(forecaster, panel, "x", cutoffs=[2.0, 5.0])
+    first, second = ([colour for colour, _ in areas(ax)] for ax in figure.axes)
+    assert first == second
+    assert len(set(first)) == 7
+    names = names_at_the_right(figure.axes[1])
+    assert names[0] == "6 others"
+    assert names[1:] == sorted(names[1:], reverse=True)
+    assert figure.axes[0].get_legend() is None
+    assert_nothing_overlaps(figure)
+
+
+def test_a_single_time_of_every_kind_is_bars(mixed: sp.Panel, mixed_forecaster: sp.Forecaster) -> None:
+    forecast = mixed_forecaster.forecast(mixed, times=[20.0])
+    axes = by_title(plot_forecast(forecast, "x"))
+    for name, bars in (("pain", 4), ("sick", 1), ("ward", 4), ("falls", 2), ("rain", 2), ("cured", 1)):
+        drawn = [made for made in axes[name].collections if isinstance(made, LineCollection)]
+        assert len(drawn) == bars, name  # of levels one for each, and their lines
+        assert not areas(axes[name])
+
+
+def test_levels_with_dates_and_nasty_names() -> None:
+    table = visits(("a",), clock="Europe/Brussels").assign(a=np.resize(["a$\\frac$", "b$_$", "c" * 40], 24))
+    panel = sp.Panel.from_wide(table)
+    figure = plot_belief(fitted(panel, likelihood="categorical"), panel, "x", cutoff=table["time"][3], points=10)
+    assert_nothing_overlaps(figure)  # a formula that cannot be parsed would raise
+    assert names_at_the_right(figure.axes[0])[0] == "c" * 19 + "…"
+    assert len(dots(figure.axes[0], hollow=True)[0]) == 4
+
+
 # -- arrivals ------------------------------------------------------------------------------------------------------
 
 
@@ -323,6 +522,39 @@ def test_intervals_that_are_too_narrow_look_so() -> None:
     assert np.asarray(share)[np.asarray(level) < 90].max() == 0
     marked = dict(zip(*right.lines[2].get_data(), strict=True))
     assert marked == {level: 100 * part for level, part in score.coverage.items()}
+
+
+def test_values_without_an_order_are_left_out_of_calibration() -> None:
+    pit = np.random.default_rng(0).uniform(size=1_500)
+    pit[:600] = np.nan
+    known = score_of(pit[600:])
+    for score in (score_of(pit), known):
+        left, right = plot_calibration(score).axes
+        *columns, band = (patch for patch in left.patches if isinstance(patch, Rectangle))
+        assert len(columns) == 10  # 900 values are fewer than a thousand
+        assert sum(bar.get_height() for bar in columns) == 900
+        assert band.get_y() < 90 < band.get_y() + band.get_height() < 110
+        assert np.isfinite(np.asarray(right.lines[1].get_data())).all()
+
+
+def test_calibration_without_any_order_says_so() -> None:
+    figure = plot_calibration(score_of(np.full(20, np.nan)))
+    figure.draw_without_rendering()
+    assert all("no intervals" in ax.texts[0].get_text() for ax in figure.axes)
+
+
+def test_probabilities_that_come_true_lie_on_the_diagonal() -> None:
+    rng = np.random.default_rng(1)
+    chance = rng.uniform(size=20_000)
+    nothing = np.full(20_000, np.nan)
+    yes = (rng.uniform(size=20_000) < chance).astype(float)
+    score = replace(score_of(rng.uniform(size=20_000)), levels=LevelScores(nothing, nothing, chance, yes))
+    ax = plot_calibration(score).axes[2]
+    told, came = ax.lines[1].get_data()
+    assert len(told) == 10
+    np.testing.assert_allclose(came, told, atol=5)
+    same = replace(score, levels=LevelScores(nothing, nothing, np.full(20_000, 0.3), yes))
+    assert len(plot_calibration(same).axes[2].lines[1].get_xdata()) == 1
 
 
 def history_of(*validation: float) -> list[Epoch]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from sporadic.errors import OptionError
 from sporadic.report import COMMANDS, write_report
-from sporadic.scores import Score
+from sporadic.scores import LevelScores, Score
 from sporadic.training import Epoch
 
 VOID = {"meta", "img", "br", "link", "hr", "input"}
@@ -85,6 +85,18 @@ def score(seed: int, spread: float, variables: tuple[str, ...] = ("bili", "album
 SCORES = {"ours": score(0, 1.0), "naive": score(1, 1.5)}
 
 
+def of_levels(seed: int, likelihoods: tuple[str, ...] = ("gaussian", "binary")) -> Score:
+    """The same, but the second variable has levels: two, or if it is categorical more."""
+    rng = np.random.default_rng(seed)
+    second, two = np.arange(300) % 2 == 1, "binary" in likelihoods
+    yes, chance = rng.integers(0, 2, 300).astype(float), rng.uniform(size=300)
+    parts = (chance**2, (chance > 0.4).astype(float), *((chance, yes) if two else (np.full(300, np.nan),) * 2))
+    plain = score(seed, 1.0)
+    pit = plain.pit if two else np.where(second, np.nan, plain.pit)
+    levels = LevelScores(*(np.where(second, part, np.nan) for part in parts))
+    return replace(plain, likelihoods=likelihoods, levels=levels, pit=pit)
+
+
 def read(path: Path, **changes: Any) -> Reader:
     options: dict[str, Any] = {"title": "Title", "summary": "What.\n\nHow.", "scores": SCORES, "figures": {}}
     return Reader(write_report(path, **(options | changes)).read_text(encoding="utf-8"))
@@ -144,6 +156,45 @@ def test_errors_of_each_variable_are_in_original_units(path: Path) -> None:
     assert bili[:4] == ["bili", "", "150", f"{np.abs(errors[0]).mean():,.0f}"]
     assert albumin[:4] == ["albumin", "g/dl", "150", f"{np.abs(errors[1]).mean():.3f}"]
     assert albumin[5] == f"{np.sqrt((errors[1] ** 2).mean()):.2f}"  # three digits that count
+
+
+def test_levels_have_a_table_and_densities_and_probabilities_are_told_apart(path: Path) -> None:
+    scores = {"ours": of_levels(0), "naive": of_levels(1)}
+    page = read(path, scores=scores)
+    assert "Densities and probabilities are not to be averaged" in page.text
+    _, by_likelihood, numbers, levels, *_ = page.tables
+    parts = [each.by("likelihood") for each in scores.values()]
+    assert by_likelihood == [
+        ["likelihood", "values", "ours", "naive"],
+        *([name, "150", *(f"{part[name].nll:.3f}" for part in parts)] for name in ("gaussian", "binary")),
+    ]
+    assert [row[0] for row in numbers[2:]] == ["bili"]
+    assert levels[0] == ["", "Brier", "accuracy", "AUROC"]
+    assert levels[1] == ["", "values", *["ours", "naive"] * 3]
+    binary = [part["binary"] for part in parts]
+    shown = [f"{b.brier:.3f}" for b in binary] + [f"{100 * b.accuracy:.0f}\u00a0%" for b in binary]
+    assert levels[2:] == [["albumin", "150", *shown, *(f"{b.auroc:.3f}" for b in binary)]]
+    highest = max(binary, key=lambda part: part.accuracy)
+    assert f"{100 * highest.accuracy:.0f}\u00a0%" in page.bold
+    assert "Right: the probabilities that variables with two levels were given" in page.text
+    assert "Brier score" in page.text
+
+
+def test_without_levels_nothing_is_said_of_them(path: Path) -> None:
+    page = read(path)
+    for word in ("Brier", "AUROC", "Densities", "likelihood values"):
+        assert word not in page.text
+
+
+def test_levels_without_an_order_have_neither_an_auroc_nor_intervals(path: Path) -> None:
+    page = read(path, scores={"ours": of_levels(0, ("gaussian", "categorical"))})
+    assert page.tables[3][0] == ["", "Brier", "accuracy"]
+    assert "150 values are left out" in page.text
+    only = of_levels(0, ("categorical", "categorical")).by("variable")["albumin"]
+    alone = read(path, scores={"ours": only}, force=True)
+    assert "levels without an order, hence no intervals" in alone.text
+    assert not alone.every("img")
+    assert alone.tables[0][1][4:] == ["–"] * 3
 
 
 def test_figures_are_inside_with_their_captions(path: Path) -> None:

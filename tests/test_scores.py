@@ -157,7 +157,7 @@ def test_by_variable_splits_the_scalars() -> None:
     parts = score.by("variable")
     assert {name: part.nll for name, part in parts.items()} == {"a": 2.0, "b": 2.0}
     assert {name: part.n for name, part in parts.items()} == {"a": 2, "b": 1}
-    with pytest.raises(OptionError, match="'variable', 'horizon'"):
+    with pytest.raises(OptionError, match="'variable', 'likelihood', 'horizon'"):
         score.by("colour")
 
 
@@ -175,6 +175,19 @@ def test_it_reads_as_one_line() -> None:
 
 
 def test_joint_score_is_per_scalar() -> None:
-    joint = JointScore(series_nll=np.array([2.0, 7.0]), count=np.array([1, 2]))
+    joint = JointScore(series_nll=np.array([2.0, 7.0]), count=np.array([1, 2]), ids=np.array([1, 2]))
     assert (joint.n, joint.nll) == (3, 3.0)
     assert joint.nll_se == pytest.approx(np.sqrt(2 * (1.0 + 1.0)) / 3)
+
+
+def test_joint_scores_are_compared_series_by_series() -> None:
+    ids = np.array(["a", "b", "c"])
+    mine = JointScore(np.array([2.0, 7.0, 0.0]), np.array([1, 2, 0]), ids)
+    theirs = JointScore(np.array([1.0, 8.5, 0.0]), np.array([1, 2, 0]), ids)
+    difference, error = mine.difference(theirs)
+    assert difference == pytest.approx(-0.5 / 3)
+    assert error > 0
+    with pytest.raises(OptionError, match="only on the same targets"):
+        mine.difference(JointScore(theirs.series_nll, np.array([2, 1, 0]), ids))
+    with pytest.raises(OptionError, match="or other series"):
+        mine.difference(JointScore(theirs.series_nll, theirs.count, ids[::-1]))

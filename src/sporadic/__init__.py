@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sporadic.comparison import compare
     from sporadic.forecast import Forecast
     from sporadic.forecaster import Forecaster
+    from sporadic.kinds import Binary, Binomial, Categorical, Mixture, Multinomial, Ordinal, ZeroInflated
     from sporadic.panel import Panel
     from sporadic.persistence import load
     from sporadic.reading import read
@@ -18,11 +19,18 @@ if TYPE_CHECKING:
     from sporadic.stream import Stream
 
 _HOME = {
+    "Binary": "sporadic.kinds:Binary",
+    "Binomial": "sporadic.kinds:Binomial",
+    "Categorical": "sporadic.kinds:Categorical",
     "Forecast": "sporadic.forecast:Forecast",
     "Forecaster": "sporadic.forecaster:Forecaster",
+    "Mixture": "sporadic.kinds:Mixture",
+    "Multinomial": "sporadic.kinds:Multinomial",
+    "Ordinal": "sporadic.kinds:Ordinal",
     "Panel": "sporadic.panel:Panel",
     "Score": "sporadic.scores:Score",
     "Stream": "sporadic.stream:Stream",
+    "ZeroInflated": "sporadic.kinds:ZeroInflated",
     "compare": "sporadic.comparison:compare",
     "datasets": "sporadic.datasets",
     "errors": "sporadic.errors",
@@ -34,11 +42,18 @@ _HOME = {
 }
 
 __all__ = [
+    "Binary",
+    "Binomial",
+    "Categorical",
     "Forecast",
     "Forecaster",
+    "Mixture",
+    "Multinomial",
+    "Ordinal",
     "Panel",
     "Score",
     "Stream",
+    "ZeroInflated",
     "compare",
     "datasets",
     "errors",

@@ -13,6 +13,7 @@ from sporadic.description import (
     Outliers,
     StaticSummary,
     VariableSummary,
+    levels_listed,
 )
 from sporadic.errors import DataError
 from sporadic.intake.assembly import Options, assemble_long, assemble_wide, is_long
@@ -87,6 +88,10 @@ def _variables(panel: Panel) -> tuple[VariableSummary, ...]:
     for number, name in enumerate(panel.variables):
         rows = order[bounds[number] : bounds[number + 1]]
         values = panel.value[rows]
+        missing = 1 - len(values) / max(len(panel.times), 1)
+        if name in panel.words:
+            summaries.append(_of_words(name, values.astype(int), panel.words[name], missing))
+            continue
         far = far_out(values)
         outliers = None
         if far.any():
@@ -99,7 +104,7 @@ def _variables(panel: Panel) -> tuple[VariableSummary, ...]:
             VariableSummary(
                 name=name,
                 count=len(values),
-                missing=1 - len(values) / max(len(panel.times), 1),
+                missing=missing,
                 minimum=float(minimum),
                 median=float(median),
                 maximum=float(maximum),
@@ -111,6 +116,16 @@ def _variables(panel: Panel) -> tuple[VariableSummary, ...]:
             )
         )
     return tuple(summaries)
+
+
+def _of_words(name: str, places: np.ndarray, words: Sequence[str], missing: float) -> VariableSummary:
+    counts = np.bincount(places, minlength=len(words))
+    levels = tuple((words[int(k)], int(counts[k])) for k in np.argsort(-counts, kind="stable") if counts[k])
+    numbers = dict.fromkeys(("minimum", "median", "maximum", "mean", "std"), np.nan)
+    return VariableSummary(
+        name=name, count=len(places), missing=missing, **numbers, constant=len(levels) == 1 and len(places) > 1,
+        outliers=None, units=None, levels=levels,
+    )  # fmt: skip
 
 
 def _controls(panel: Panel) -> tuple[ControlSummary, ...]:
@@ -132,5 +147,4 @@ def _static(name: str, column: pd.Series) -> StaticSummary:
         low, middle, high = np.quantile(numbers, [0, 0.5, 1]) if len(known) else [np.nan] * 3
         return StaticSummary(name, "number", missing, f"min {low:.5g}, median {middle:.5g}, max {high:.5g}")
     counts = known.astype(str).value_counts()
-    common = ", ".join(f"{level} ({count})" for level, count in counts.head(4).items())
-    return StaticSummary(name, "text", missing, f"{len(counts)} levels: {common}{', …' if len(counts) > 4 else ''}")
+    return StaticSummary(name, "text", missing, levels_listed([(str(level), n) for level, n in counts.items()]))

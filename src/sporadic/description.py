@@ -1,7 +1,7 @@
 """What `describe` has to say: plain data, and how it looks on a terminal, in a notebook and as text."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,10 @@ class Outliers:
 
 @dataclass(frozen=True)
 class VariableSummary:
-    """One variable: how often it was observed (`missing`: share of time points where it was not), and its values."""
+    """One variable: how often it was observed (`missing`: share of time points where it was not), and its values.
+
+    Of words there are `levels`, the most frequent first, each with its count; and no numbers (NaN).
+    """
 
     name: str
     count: int
@@ -37,6 +40,7 @@ class VariableSummary:
     constant: bool
     outliers: Outliers | None
     units: UnitSuspicion | None
+    levels: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ class Description:
         for variable in self.variables:
             name = quote(variable.name)
             if variable.constant:
-                yield f"{name} is constant: each of its {variable.count:,} values is {variable.median:.6g}."
+                value = quote(variable.levels[0][0]) if variable.levels else f"{variable.median:.6g}"
+                yield f"{name} is constant: each of its {variable.count:,} values is {value}."
             if variable.units is not None:
                 yield f"{name} has {variable.units}."
             if variable.outliers is not None:
@@ -146,7 +151,7 @@ class Description:
                 f"Gaps between time points: min {_show(gaps.minimum)}, median {_show(gaps.median)}, 95 % "
                 f"{_show(gaps.q95)}, max {_show(gaps.maximum)}; {gaps.identical:.0%} of them are the same"
             )
-        yield self._variable_table()
+        yield from self._variable_tables()
         if self.controls:
             yield _table("controls", ("control", "kind", "records", "series", "min", "max"),
                          [(c.name, c.kind, f"{c.records:,}", f"{c.series:,}", _show(c.minimum), _show(c.maximum))
@@ -160,14 +165,26 @@ class Description:
         if any(variable.outliers for variable in self.variables):
             yield Text(f"A suspected outlier is {OUTLIER_RULE}.", style="dim")
 
-    def _variable_table(self) -> "RenderableType":
+    def _variable_tables(self) -> Iterator["RenderableType"]:
         header = ("variable", "count", "missing", "min", "median", "max", "mean", "std", "outliers")
         rows = [
             (v.name, f"{v.count:,}", f"{v.missing:.1%}", *map(_show, (v.minimum, v.median, v.maximum, v.mean, v.std)),
              f"{v.outliers.count:,}" if v.outliers else "")
-            for v in self.variables
+            for v in self.variables if not v.levels
         ]  # fmt: skip
-        return _table("variables", header, rows)
+        worded = [
+            (v.name, f"{v.count:,}", f"{v.missing:.1%}", levels_listed(v.levels)) for v in self.variables if v.levels
+        ]
+        if rows or not worded:
+            yield _table("variables", header, rows)
+        if worded:
+            yield _table("variables that are words", ("variable", "count", "missing", "content"), worded)
+
+
+def levels_listed(levels: Sequence[tuple[str, int]]) -> str:
+    """How many levels, and the first few of them."""
+    common = ", ".join(f"{level} ({count})" for level, count in levels[:4])
+    return f"{len(levels)} levels: {common}{', …' if len(levels) > 4 else ''}"
 
 
 def _show(value: Any) -> str:

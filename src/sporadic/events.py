@@ -5,7 +5,7 @@ hold all series of a panel on the host, ragged and in float64, and pad batches o
 batch has JAX's own precision, float32 unless told otherwise.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -95,6 +95,24 @@ def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.nd
     return spans, paths.control[:, levels] / scaling.level_size
 
 
+def _with_ends(panel: Panel) -> tuple[Panel, np.ndarray]:
+    """The panel, with an empty time point at the end of each series that outlives its last; and a mask of its own."""
+    (origin, known), (end, ended) = panel.origin, panel.end
+    observed = np.diff(panel.offsets) > 0
+    last = origin.astype(np.result_type(origin, panel.times))
+    last[observed] = panel.times[panel.offsets[1:][observed] - 1]
+    outlives = known & ended & (end > last)
+    place = panel.offsets[1:][outlives]
+    longer = replace(
+        panel,
+        offsets=panel.offsets + np.concatenate([[0], np.cumsum(outlives)]),
+        times=np.insert(panel.times.astype(np.result_type(panel.times, end)), place, end[outlives]),
+        starts=np.insert(panel.starts, place, panel.starts[place]),
+        given_origin=(origin, known),
+    )
+    return longer, np.insert(np.ones(len(panel.times), dtype=bool), place, False)
+
+
 @dataclass(frozen=True)
 class EventTable:
     """All events of a panel. `offsets` are per series; `value_event` says at which event a value was observed."""
@@ -108,15 +126,21 @@ class EventTable:
     value_event: np.ndarray  # counted within the series
     value_variable: np.ndarray
     value: np.ndarray
+    value_trials: np.ndarray  # behind each value; NaN where it has none
+    shared: np.ndarray  # whether other values of the same time point need this one
     point_state: np.ndarray  # per time point of the panel: the state after it, counted within the series from 1
     static: np.ndarray
     n_variables: int
 
     @classmethod
-    def of(cls, panel: Panel, scaling: Scaling, layout: Layout) -> "EventTable":
-        """From each series' origin on."""
+    def of(cls, panel: Panel, scaling: Scaling, layout: Layout, *, to_end: bool = False) -> "EventTable":
+        """From each series' origin to its last time point, or `to_end` of its follow-up, where nothing is observed."""
         scaling.check(panel)
-        return cls.going_on(panel, panel.origin[0], scaling, layout, static=scaling.encode_static(panel))
+        own = None
+        if to_end:
+            panel, own = _with_ends(panel)
+        table = cls.going_on(panel, panel.origin[0], scaling, layout, static=scaling.encode_static(panel))
+        return table if own is None else replace(table, point_state=table.point_state[own])
 
     @classmethod
     def going_on(
@@ -136,7 +160,7 @@ class EventTable:
         # a further event of no length for each further value.
         n_values = np.diff(panel.starts)
         n_spans = np.diff(paths.offsets)
-        extra = n_values - 1 if layout.one_at_a_time else np.zeros_like(n_values)
+        extra = np.maximum(n_values - 1, 0) if layout.one_at_a_time else np.zeros_like(n_values)
         n_events = n_spans + extra
         ends = np.cumsum(n_events)
         offsets = np.concatenate([[0], ends])[panel.offsets]
@@ -149,9 +173,9 @@ class EventTable:
         on_the_way = (place < n_spans[point] - 1)[:, None]  # its control at that time is what the next span holds
 
         owner = panel.point_of_value
-        variable = np.array([scaling.variables.index(name) for name in panel.variables], dtype=np.int64)[panel.variable]
+        value, variable = scaling.numbers(panel)
         order = np.lexsort((variable, owner))  # values of one time point in the model's order, not the panel's
-        variable, value = variable[order], panel.value[order]
+        variable, value = variable[order], value[order]
         at = arrival[owner]
         if layout.one_at_a_time:
             at = at + np.arange(len(at)) - panel.starts[owner]
@@ -173,6 +197,8 @@ class EventTable:
             value_event=at - base[owner],
             value_variable=variable,
             value=scaling.encode(value, variable),
+            value_trials=scaling.trials(value, variable, owner),
+            shared=np.isin(variable, scaling.shared) if layout.one_at_a_time else np.zeros(len(value), dtype=bool),
             point_state=ends - base,
             static=static,
             n_variables=len(scaling.variables),
@@ -201,6 +227,13 @@ class EventTable:
         owner = np.repeat(np.flatnonzero(present), np.diff(self.value_offsets)[series[present]])
         place = (owner, self.value_event[observed], self.value_variable[observed])
         value[place], mask[place] = self.value[observed], True
+        if (told := self.shared[observed]).any():
+            arrival = self.offsets[series][owner[told]] + self.value_event[observed[told]]
+            count = self.last[arrival] - self.first[arrival] + 1
+            again = np.repeat(np.flatnonzero(told), count)
+            since = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+            event = np.repeat(self.first[arrival], count) + since
+            value[owner[again], event, self.value_variable[observed[again]]] = self.value[observed[again]]
         events = Events(
             span=self.spans.pad(rows, filled),
             control=_gather(self.control, at, filled),

@@ -24,6 +24,8 @@ def fingerprint(panel: Panel) -> str:
                 seal.update(repr(part).encode())
 
     add(panel.index, panel.variables, panel.axis, panel.offsets, panel.times, panel.starts, panel.variable, panel.value)
+    if panel.words:
+        add(panel.words)
     controls = panel.controls
     add(controls.names, controls.kinds, controls.series, controls.control, controls.start, controls.end)
     add(controls.closed, controls.value, panel.time_scale)

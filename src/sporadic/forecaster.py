@@ -1,9 +1,10 @@
 """Forecaster: fit on a panel, forecast any series at any time, score under the protocol."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,15 @@ from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.forecast import Forecast
 from sporadic.forecasting import Questions
-from sporadic.models import AbstractModel, AbstractReference, build
+from sporadic.likelihoods.joint import joined, refuse_joint
+from sporadic.models import AbstractModel, AbstractReference, GRUODEBayes, build
+from sporadic.next_time import ArrivalEvaluation, NextTime, next_time, values_per_series
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of, save_forecaster
 from sporadic.queries import future_times, given_times, warn_of_held_controls
 from sporadic.scaling import Calendar, Likelihood, Scaling
-from sporadic.scores import Score
+from sporadic.scores import JointScore, Score
 from sporadic.training import Checkpoint, Epoch, Schedule, live, train
 
 if TYPE_CHECKING:
@@ -42,7 +45,12 @@ class Forecaster:
         dropout in the observation model.
     - `dynamics`, `flow`, `update`: parts other than the model's own, by name, as a module, or as a class to be built.
         `flow_options` are passed to the flow.
-    - `likelihood`: "gaussian", "log-normal" (for positive values with a long tail), "auto", or a choice per variable.
+    - `likelihood`: how a variable is modelled: "gaussian", "auto", another name, an object such as
+        `sp.Ordinal(["low", "high"])`, or a choice per variable (see docs/kinds.md).
+    - `joint`: "low-rank", or with its rank "low-rank:3": gaussian and log-normal variables are believed in together,
+        with a correlation that changes with time. By default each is by itself.
+    - `arrivals`: whether to learn also when observations come, which `forecast(...).next_time()` then tells. The
+        likelihood of their times joins that of the values, in training and in the `validation_nll` of the history.
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
@@ -73,7 +81,9 @@ class Forecaster:
         flow_options: dict[str, Any] | None = None,
         update: Any = None,
         likelihood: Likelihood = "gaussian",
+        joint: str | None = None,
         calendar: Calendar = None,
+        arrivals: bool = False,
         objective: str = "nll",
         kl_weight: float = 0.01,
         kl: str = "forward",
@@ -90,7 +100,7 @@ class Forecaster:
         self.model = model
         self.hidden_size, self.obs_size, self.prep_size, self.dropout = hidden_size, obs_size, prep_size, dropout
         self.dynamics, self.flow, self.flow_options, self.update = dynamics, flow, flow_options, update
-        self.likelihood, self.calendar = likelihood, calendar
+        self.likelihood, self.joint, self.arrivals, self.calendar = likelihood, joint, arrivals, calendar
         self.objective, self.kl_weight, self.kl, self.withheld = objective, kl_weight, kl, withheld
         self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
         self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
@@ -147,11 +157,15 @@ class Forecaster:
 
         with self._precisely():
             network = self._build(scaling)
-            table = EventTable.of(training, scaling, network.layout)
+            table = EventTable.of(training, scaling, network.layout, to_end=self.arrivals)
             if isinstance(network, AbstractReference):
                 network, history = network.learned(table), []
             else:
-                evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k)
+                evaluation = Evaluation.of(kept, scaling, network, cutoff=cutoff, next_k=next_k, jointly=True)
+                if self.arrivals:
+                    whole = EventTable.of(kept, scaling, network.layout, to_end=True)
+                    evaluation = ArrivalEvaluation(evaluation, whole)
+                    objective = replace(objective, values_per_series=values_per_series(table, scaling))
                 place = None
                 if checkpoint is not None:
                     place = Checkpoint(
@@ -171,7 +185,7 @@ class Forecaster:
                     )
         self.network_, self.history = network, history
         self.scaling_, self.origin_ = scaling, training.common_origin
-        self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None)
+        self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None, words=scaling.words)
         return self
 
     @property
@@ -183,6 +197,8 @@ class Forecaster:
     def n_parameters_(self) -> int:
         """How many numbers were trained."""
         network, _ = self._fitted()
+        if isinstance(network, AbstractReference):
+            return 0
         return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
 
     def forecast(
@@ -195,11 +211,13 @@ class Forecaster:
         cutoff: Any = None,
         relative: bool = False,
         controls: Any = None,
+        given: Mapping[str, Any] | None = None,
     ) -> Forecast:
         """Beliefs about every variable at later times, given what each series shows up to the cutoff.
 
         Times, horizon and cutoff are in the time column's own scale. `controls` is a table of planned control changes.
         A control without a plan keeps its last value, and a warning says so; `controls="hold"` asks for just that.
+        `given` are values of some variables at these very times, as in `Forecast.given`.
         """
         network, scaling = self._fitted()
         limit = None if cutoff is None else panel.native_times(cutoff, relative=relative)
@@ -212,7 +230,12 @@ class Forecaster:
         series, native = future_times(
             history, times=times, horizon=horizon, steps=steps, relative=relative, cutoff=limit
         )
-        return self._ask(network, scaling, history, series, native)
+        forecast = self._ask(network, scaling, history, series, native)
+        if given is not None:
+            forecast = forecast.given(given)
+        if not isinstance(network, GRUODEBayes) or network.arrivals is None:
+            return forecast
+        return replace(forecast, waiting=partial(self._next_time, network, scaling, history, series, native, limit))
 
     def filter(self, panel: Panel, times: Any = None) -> Forecast:
         """The belief at any times, given only what came strictly earlier in each series.
@@ -242,6 +265,19 @@ class Forecaster:
             score = Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k).score(network, units=units)
         return score if by is None else panel.frame(dict(score.table(by)))
 
+    def joint_score(
+        self, panel: Panel, *, cutoff: Any = None, next_k: int = 3, together: int = 2, units: str = "standardised"
+    ) -> JointScore:
+        """The joint nll of gaussian and log-normal variables at the target time points, per value.
+
+        Time points at which fewer than so many were observed `together` are left out. Without `joint`, variables are
+        independent, and this is the mean of their nlls. Different time points are forecast straight and add up.
+        """
+        network, scaling = self._fitted()
+        with self._precisely():
+            evaluation = Evaluation.of(panel, scaling, network, cutoff=cutoff, next_k=next_k)
+            return evaluation.joint_score(network, units=units, together=together)
+
     def stream(self) -> "Stream":
         """A filter to be fed measurement by measurement."""
         from sporadic.stream import Stream
@@ -255,6 +291,12 @@ class Forecaster:
 
     def _training(self) -> tuple[Objective, Schedule]:
         """What is minimised, and how."""
+        if not isinstance(self.arrivals, bool):
+            raise OptionError(f"arrivals is True or False; got {self.arrivals!r}.")
+        if self.arrivals and self.withheld:
+            raise OptionError(
+                "arrivals=True learns from when a series was observed, and withheld hides some of that: choose one."
+            )
         objective = Objective(self.kl_weight, self.kl, self.objective, self.withheld)
         schedule = Schedule(
             max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
@@ -264,11 +306,17 @@ class Forecaster:
 
     def _build(self, scaling: Scaling) -> AbstractModel:
         """The untrained network for data of this scaling."""
-        return build(
-            self.model, scaling.dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
+        dimensions = scaling.dimensions
+        if self.joint is not None:
+            dimensions = replace(dimensions, family=joined(self.joint, dimensions.family, dimensions.variables))
+        network = build(
+            self.model, dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
             prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
-            flow_options=self.flow_options, update=self.update, key=jr.key(self.seed),
+            flow_options=self.flow_options, update=self.update, arrivals=self.arrivals, key=jr.key(self.seed),
         )  # fmt: skip
+        if network.layout.one_at_a_time:
+            refuse_joint(network.family, "Models that take in one variable after the other know")
+        return network
 
     def _ask(
         self, network: AbstractModel, scaling: Scaling, panel: Panel, series: np.ndarray, times: np.ndarray
@@ -276,6 +324,10 @@ class Forecaster:
         with self._precisely():
             raw = Questions.of(panel, series, times, scaling, network).ask(network)
         return Forecast(panel, series, times, raw, network.family, scaling)
+
+    def _next_time(self, *asked: Any) -> NextTime:
+        with self._precisely():
+            return next_time(*asked)
 
     def _precisely(self) -> AbstractContextManager[Any]:
         return jax.enable_x64(one_of("precision", self.precision, PRECISIONS) == "float64")

@@ -1,5 +1,6 @@
 """From a model and a panel to beliefs at given times, in batches of series of like length."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -28,8 +29,11 @@ class Questions:
         events = EventTable.of(panel, scaling, model.layout)
         return cls(events, QueryTable.of(panel, events, series, times, scaling, model.layout))
 
-    def ask(self, model: AbstractModel, *, batch_size: int = 256) -> np.ndarray:
-        """Raw parameters, (query, variable, raw), in the order the queries were given."""
+    def ask(
+        self, model: AbstractModel, *, batch_size: int = 256, answer: Callable[..., Array] | None = None
+    ) -> np.ndarray:
+        """Raw parameters, (query, variable, raw), in the order the queries were given; or another `answer` to each."""
+        answer = _forecast if answer is None else answer
         n_asked = np.diff(self.queries.offsets)
         asked = np.flatnonzero(n_asked)
         answers: list[np.ndarray] = []
@@ -38,7 +42,7 @@ class Questions:
             series = np.where(group >= 0, asked[group], -1)
             events, static = self.events.batch(series)
             queries, real = self.queries.batch(series)
-            answers.append(np.asarray(_forecast(model, events, static, queries))[real])
+            answers.append(np.asarray(answer(model, events, static, queries))[real])
             first = np.where(series >= 0, self.queries.offsets[series], 0)
             places.append((first[:, None] + np.arange(real.shape[1]))[real])
         if not answers:

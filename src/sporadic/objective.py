@@ -1,8 +1,4 @@
-"""What training minimises: a pre-jump loss plus λ times the post-jump KL, per observed value (paper, section 2.4).
-
-The paper's pre-jump loss is the NLL. Where tails are heavy, its variance excuses bad means; the two other objectives
-give the mean more of a say.
-"""
+"""What training minimises: a pre-jump loss plus λ times the post-jump KL, per observed value (paper, section 2.4)."""
 
 from typing import NamedTuple
 
@@ -15,8 +11,6 @@ from sporadic.errors import OptionError, one_of
 from sporadic.likelihoods.base import AbstractFamily
 
 PRE_JUMP = ("nll", "beta-nll", "mixed")
-_BETA = 0.5
-_NLL_SHARE = 0.1
 
 
 class Terms(NamedTuple):
@@ -40,13 +34,16 @@ class Objective(eqx.Module):
     `kl="forward"` is the paper's KL(p_Bayes ‖ p_post), where p_Bayes is a target and passes no gradient; "reverse" is
     the KL(p_post ‖ p_obs) of the authors' code, whose λ is 1e-4.
 
-    `pre_jump` is "nll", the paper's; "beta-nll", in which each value counts by the square root of its predicted
-    variance; or "mixed", the squared error plus a tenth of the NLL.
+    `pre_jump` is "nll", the paper's, or one of two others that heed the mean more where there is one
+    (`likelihoods.AbstractMetric`).
 
     `withheld` is the share of time points that a model forecasts in training without being shown them: so it learns to
     see further than the next one, and never sees a series twice in the same way.
 
     A variational model instead pays the share `latent` of its KL to the prior: training lets it grow to 1.
+
+    How many values a batch has is itself learned from where a model learns when observations come. Dividing by that
+    number would count for more where little was observed; so each series is then taken to have `values_per_series`.
     """
 
     kl_weight: float = eqx.field(static=True, default=0.01)
@@ -54,6 +51,7 @@ class Objective(eqx.Module):
     pre_jump: str = eqx.field(static=True, default="nll")
     withheld: float = eqx.field(static=True, default=0.0)
     latent: Float[Array, ""] | float = 1.0
+    values_per_series: Float[Array, ""] | float | None = None
 
     def __check_init__(self) -> None:
         one_of("kl", self.kl, ("forward", "reverse"))
@@ -80,7 +78,7 @@ class Objective(eqx.Module):
             kl = family.kl(jax.lax.stop_gradient(family.bayes(prior, value)), post)
         else:
             kl = family.reverse_kl(post, value)
-        kl = jnp.sum(kl, where=mask if shown is None else shown)
+        kl = jnp.sum(kl, where=family.scored(mask if shown is None else shown))
         terms = self.pre_jump_terms(family, prior, value, mask)
         return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
 
@@ -91,15 +89,13 @@ class Objective(eqx.Module):
         value: Float[Array, " *n"],
         mask: Bool[Array, " *n"],
     ) -> Terms:
-        """The loss of beliefs alone, for models that know of no update; they have no KL."""
-        belief = family.distribution(prior)
-        nll = family.nll(prior, value)
-        squared_error = (value - belief.mean) ** 2
-        if self.pre_jump == "mixed":
-            loss = squared_error + _NLL_SHARE * nll
-        elif self.pre_jump == "beta-nll":
-            loss = jax.lax.stop_gradient(belief.variance) ** _BETA * nll
-        else:
-            loss = nll
-        loss, nll, squared_error = (jnp.sum(each, where=mask) for each in (loss, nll, squared_error))
-        return Terms(loss, jnp.zeros_like(loss), nll, squared_error, jnp.sum(mask, dtype=value.dtype))
+        """The loss of beliefs alone, for models that know of no update; they have no KL.
+
+        Variables lie along the last axis; those that a family joins are believed in together.
+        """
+        mask = family.scored(mask)
+        told = family.loss(prior, value, self.pre_jump), family.nll(prior, value), family.squared_error(prior, value)
+        loss, nll, squared_error = (jnp.sum(each, where=mask) for each in told)
+        excess = jnp.sum(family.joint_excess(prior, value, mask, self.pre_jump))
+        count = jnp.sum(mask, dtype=value.dtype)
+        return Terms(loss + excess, jnp.zeros_like(loss), nll + excess, squared_error, count)

@@ -5,7 +5,7 @@ Layout: series own time points (`offsets` into `times`), time points own observa
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -41,6 +41,7 @@ class Panel:
     time_scale: str | float  # native time units in one model time unit
     columns: Mapping[str, Any]
     backend: nw.Implementation
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of variables whose values are places in them
     truth: Any = None
     labels: pd.DataFrame | None = None  # outcomes that nobody knew at the time: a row per series, its id and what came
     folds: Sequence[Any] | None = None  # which series train, validate and test; gone when series are selected
@@ -310,7 +311,7 @@ class Panel:
                 self.columns["id"]: self.index[self.series_of_point[points]],
                 self.columns["time"]: self.axis.restore(self.times[points]),
                 self.columns["variable"]: pd.Index(self.variables, dtype="str")[self.variable],
-                self.columns["value"]: self.value,
+                self.columns["value"]: self._in_words(self.variable, self.value),
             }
         )
 
@@ -325,9 +326,21 @@ class Panel:
             {
                 keys[0]: self.index[self.series_of_point],
                 keys[1]: self.axis.restore(self.times),
-                **{name: table[:, j] for j, name in enumerate(self.variables)},
+                **{name: self._in_words(j, table[:, j]) for j, name in enumerate(self.variables)},
             }
         )
+
+    def _in_words(self, variable: np.ndarray | int, value: np.ndarray) -> np.ndarray:
+        """Values of these variables as they were given: words, where there were words."""
+        worded = [number for number, name in enumerate(self.variables) if name in self.words]
+        if not np.isin(variable, worded).any():
+            return value
+        given = value.astype(object)
+        given[np.isnan(value)] = None
+        for number in worded:
+            own = (variable == number) & ~np.isnan(value)
+            given[own] = np.array(self.words[self.variables[number]], dtype=object)[value[own].astype(int)]
+        return given
 
     def frame(self, data: Mapping[Any, Any]) -> Any:
         """Columns as a frame of the type the data came in."""

@@ -17,9 +17,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from sporadic.codings import Coding, Given
 from sporadic.controls import KINDS, no_controls
 from sporadic.errors import FileError, OptionError, SporadicError, one_of, quote
 from sporadic.fingerprint import fingerprint
+from sporadic.kinds import Kind, parsed
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling, StaticColumn
 from sporadic.storage import (
@@ -118,10 +120,7 @@ def _restore(folder: Path, config: Mapping[str, Any], parameters: dict[str, Any]
     levels, boluses = ([each for each in controls if (each["kind"] == "bolus") == is_bolus] for is_bolus in (0, 1))
     scaling = Scaling(
         variables=tuple(str(each["name"]) for each in variables),
-        log=np.array([each["likelihood"] == "log-normal" for each in variables], dtype=bool),
-        location=_numbers(variables, "location"),
-        scale=_numbers(variables, "scale"),
-        spread=_numbers(variables, "spread"),
+        codings=tuple(_coding(each) for each in variables),
         time_unit=float(time["model_unit"]),
         span=float(time["span"]),
         levels=tuple(str(each["name"]) for each in levels),
@@ -142,7 +141,7 @@ def _restore(folder: Path, config: Mapping[str, Any], parameters: dict[str, Any]
         variable=none, value=none.astype(float), controls=no_controls(names, kinds),
         static=pd.DataFrame({c.name: pd.Series(dtype="str" if c.levels else "float64") for c in scaling.static}),
         given_origin=None, given_end=None, time_scale=time["scale"], columns=dict(config["columns"]),
-        backend=nw.Implementation.from_string(str(config["frame"])),
+        backend=nw.Implementation.from_string(str(config["frame"])), words=scaling.words,
     )  # fmt: skip
     forecaster = Forecaster(**parameters)
     forecaster.scaling_, forecaster.template_, forecaster.origin_ = scaling, template, time["origin"]
@@ -191,6 +190,8 @@ def _plain(value: Any) -> Any:
         return str(pd.Timedelta(value))
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Kind):
+        return str(value)
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
@@ -206,11 +207,18 @@ def _seal(config: Mapping[str, Any]) -> str:
 
 
 def _variables(scaling: Scaling) -> list[dict[str, Any]]:
-    columns = zip(scaling.likelihoods.items(), scaling.location, scaling.scale, scaling.spread, strict=True)
     return [
-        {"name": name, "likelihood": kind, "location": float(location), "scale": float(scale), "spread": float(spread)}
-        for (name, kind), location, scale, spread in columns
-    ]
+        {"name": name, "likelihood": str(coding.kind), "location": coding.location, "scale": coding.scale,
+         "spread": coding.spread, "levels": list(coding.levels)}
+        for name, coding in zip(scaling.variables, scaling.codings, strict=True)
+    ]  # fmt: skip
+
+
+def _coding(record: Mapping[str, Any]) -> Coding:
+    kind = Given() if record["likelihood"] == Given.name else parsed(str(record["likelihood"]))
+    levels = tuple(level if isinstance(level, str) else float(level) for level in record.get("levels", ()))
+    location, scale, spread = (float(record[name]) for name in ("location", "scale", "spread"))
+    return Coding(kind, location, scale, spread, levels)
 
 
 def _static(column: StaticColumn) -> dict[str, Any]:

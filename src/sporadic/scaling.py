@@ -1,21 +1,22 @@
 """Scaling: how a user's numbers become the model's, learned from the training panel alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import DataError, OptionError, VariableError, one_of, quote, such
+from sporadic.beliefs import Unit
+from sporadic.codings import Coding, Likelihood, learned, location_and_scale
+from sporadic.errors import DataError, OptionError, VariableError, quote, such
+from sporadic.kinds import Binomial, Multinomial, ZeroInflated
+from sporadic.likelihoods import AbstractFamily, Gaussian, Given, PerVariable
 from sporadic.panel import Panel
 from sporadic.pooling import ALONE, AbstractPool
 from sporadic.timeaxis import Native
 
 Calendar = None | str | Sequence[str] | Mapping[str, float]
-Likelihood = str | Mapping[str, str]
-
-LIKELIHOODS = ("gaussian", "log-normal", "auto")
-_SKEWED = 1.0  # the skewness from which "auto" takes a positive variable for log-normal
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Dimensions:
     frequencies: tuple[float, ...] = ()  # of the calendar, in radians per model time unit
     log_scale: tuple[float, ...] = ()  # per variable: what one model unit is of its logarithm, 0 if it has none
     span: float = 10.0  # how long a series is, in model time
+    family: AbstractFamily = field(default_factory=Gaussian)  # of all variables
+    start: tuple[tuple[float, ...], ...] = ()  # per variable: raw parameters to set out from, as far as not 0
 
     @property
     def harmonics(self) -> int:
@@ -60,7 +63,7 @@ class StaticColumn:
         if not pool.largest(int(is_text)):
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
             known = numbers[np.isfinite(numbers)]
-            return cls(name, (), *_location_and_scale(known, pool))
+            return cls(name, (), *location_and_scale(known, pool))
         return cls(name, tuple(pool.union(list(column.dropna().astype(str).unique()))))
 
     def encode(self, column: pd.Series) -> np.ndarray:
@@ -73,16 +76,10 @@ class StaticColumn:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Location and scale of each variable, size of each control, coding of covariates, and the model's time unit.
-
-    A log-normal variable is to the model its logarithm, of which location and scale then speak.
-    """
+    """The coding of each variable, size of each control, coding of covariates, and the model's time unit."""
 
     variables: tuple[str, ...]
-    log: np.ndarray
-    location: np.ndarray
-    scale: np.ndarray
-    spread: np.ndarray  # standard deviation of each variable itself: the unit of standardised scores
+    codings: tuple[Coding, ...]
     time_unit: float  # native time in one model time unit
     span: float  # how long a series is, in model time: the median
     levels: tuple[str, ...]
@@ -98,15 +95,10 @@ class Scaling:
     ) -> "Scaling":
         """From a panel, or with a `pool` from the panels of several processes, which all have the same variables."""
         values = [panel.value[panel.variable == j] for j in range(len(panel.variables))]
-        log = _logarithmic(panel.variables, values, likelihood, pool)
-        pairs = [_location_and_scale(np.log(v) if is_log else v, pool) for v, is_log in zip(values, log, strict=True)]
         changes = panel.controls.changes(len(panel))
         return cls(
             variables=panel.variables,
-            log=log,
-            location=np.array([p[0] for p in pairs]),
-            scale=np.array([p[1] for p in pairs]),
-            spread=np.array([_location_and_scale(v, pool)[1] for v in values]),
+            codings=learned(panel.variables, values, panel.words, likelihood, pool),
             time_unit=(unit := _time_unit(panel, pool)),
             span=_span(panel, unit, pool) / unit,
             levels=panel.controls.levels,
@@ -127,18 +119,114 @@ class Scaling:
             frequencies=tuple(2 * np.pi * self.time_unit / p for p in self.periods),
             log_scale=tuple(np.where(self.log, self.scale, 0.0).tolist()),
             span=self.span,
+            family=self.family,
+            start=start if any(start := tuple(coding.start for coding in self.codings)) else (),
         )
 
     @property
     def likelihoods(self) -> dict[str, str]:
         """How each variable is modelled."""
-        return {n: "log-normal" if log else "gaussian" for n, log in zip(self.variables, self.log, strict=True)}
+        return {name: str(coding.kind) for name, coding in zip(self.variables, self.codings, strict=True)}
+
+    @cached_property
+    def family(self) -> AbstractFamily:
+        """All variables' families as one."""
+        trials = [self._trials(j) for j in self._all]
+        families = [Given() if trials[j] == (j,) else self.codings[j].family() for j in self._all]
+        return PerVariable.of(families, trials)
+
+    @cached_property
+    def log(self) -> np.ndarray:
+        return np.array([coding.log for coding in self.codings], dtype=bool)
+
+    @cached_property
+    def location(self) -> np.ndarray:
+        return np.array([coding.location for coding in self.codings])
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        return np.array([coding.scale for coding in self.codings])
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """The unit of standardised scores."""
+        return np.array([coding.spread for coding in self.codings])
+
+    @property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """The levels of the variables whose levels are words."""
+        pairs = zip(self.variables, self.codings, strict=True)
+        return {name: tuple(map(str, coding.levels)) for name, coding in pairs if coding.labelled}
+
+    def unit(self, variable: np.ndarray) -> Unit:
+        """The user's units of variables of these numbers, which have one family."""
+        known, place = np.unique(variable, return_inverse=True)
+        values = np.array([self.codings[j].values for j in known] or [[]])
+        point = np.array([self.codings[j].point for j in known])
+        return Unit(self.location[variable], self.scale[variable], self.log[variable], point[place], values[place])
+
+    def numbers(self, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
+        """The values of a sound panel as beliefs speak of them, and the numbers that their variables have here."""
+        order = np.array([self.variables.index(name) for name in panel.variables], dtype=np.int64)
+        value = panel.value.copy()
+        for number, name in enumerate(panel.variables):
+            if name in panel.words:
+                own = panel.variable == number
+                value[own] = self.codings[order[number]].spoken(value[own], panel.words[name])
+        return value, order[panel.variable]
 
     def encode(self, value: np.ndarray, variable: np.ndarray) -> np.ndarray:
-        """Values of variables of these numbers, as the model sees them."""
-        log = self.log[variable]
+        """Numbers that beliefs speak of, of variables of these numbers, as the model sees them."""
+        log = self.log[variable] & (value > 0)
         inner = np.where(log, np.log(np.where(log, value, 1.0)), value)
-        return (inner - self.location[variable]) / self.scale[variable]
+        result = (inner - self.location[variable]) / self.scale[variable]
+        for j in self._peculiar:
+            own = variable == j
+            result[own] = self.codings[j].encode(value[own])
+        return result
+
+    @cached_property
+    def _peculiar(self) -> list[int]:
+        """The variables that are not simply standardised, or their logarithms."""
+        return [j for j, coding in enumerate(self.codings) if coding.levels or isinstance(coding.kind, ZeroInflated)]
+
+    def trials(self, value: np.ndarray, variable: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """The number of trials behind each of these values, observed at these time points; NaN where there is none."""
+        result = np.full(len(value), np.nan)
+        for j in self._all:
+            if more := self._trials(j):
+                there = np.isin(variable, more)
+                total = np.bincount(point[there], value[there], minlength=int(point.max(initial=0)) + 1)
+                own = variable == j
+                result[own] = total[point[own]]
+        return result
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.variables))
+
+    @property
+    def scored(self) -> np.ndarray:
+        """Of which variables there is something to forecast."""
+        return np.array([not coding.is_given and self._trials(j) != (j,) for j, coding in enumerate(self.codings)])
+
+    @property
+    def shared(self) -> list[int]:
+        """The variables that other variables need to be told of."""
+        return sorted({k for j in self._all for k in self._trials(j)})
+
+    def _trials(self, j: int) -> tuple[int, ...]:
+        """The variables whose values add up to the number of trials of this one.
+
+        Of counts that share their trials, each takes its part of what those before it left; for the last there is no
+        choice.
+        """
+        match self.codings[j].kind:
+            case Binomial(str(name)):
+                return (self.variables.index(name),)
+            case Multinomial() as kind:
+                return tuple(k for k in self._all if k >= j and self.codings[k].kind == kind)
+        return ()
 
     def check(self, panel: Panel) -> None:
         """Refuses a panel that does not speak of the same things as the one this was learned from."""
@@ -158,20 +246,41 @@ class Scaling:
                     f"{' and '.join(parts)}."
                 )
         for number, name in enumerate(panel.variables):
-            if self.log[self.variables.index(name)]:
-                self._check_positive(panel, number)
+            coding, own = self.codings[self.variables.index(name)], panel.variable == number
+            wrong = np.zeros(len(own), dtype=bool)
+            wrong[own], wanted = coding.wrong(panel.value[own], panel.words.get(name))
+            self._refuse(
+                panel, wrong, name, f"{quote(name)} is modelled as {coding.kind}, so its values must be {wanted}"
+            )
+            if more := [k for k in self._trials(self.variables.index(name)) if self.variables[k] != name]:
+                self._check_trials(panel, number, more)
 
-    def _check_positive(self, panel: Panel, number: int) -> None:
-        wrong = (panel.variable == number) & (panel.value <= 0)
+    def _check_trials(self, panel: Panel, number: int, others: list[int]) -> None:
+        """What shares its trials with others is observed with them, and is not more than they are."""
+        own = panel.variable == number
+        total = np.zeros(len(panel.times))
+        for k in others:
+            name = self.variables[k]
+            values = np.full(len(panel.times), np.nan)
+            if name in panel.variables:
+                there = panel.variable == panel.variables.index(name)
+                values[panel.point_of_value[there]] = panel.value[there]
+            total += values
+        name, told = panel.variables[number], total[panel.point_of_value]
+        rule = f"{quote(name)} needs {', '.join(quote(self.variables[k]) for k in others)} at the same time"
+        self._refuse(panel, own & np.isnan(told), name, rule)
+        if isinstance(self.codings[self.variables.index(name)].kind, Binomial):
+            self._refuse(panel, own & (panel.value > told), name, f"{quote(name)} cannot be more than its trials")
+
+    def _refuse(self, panel: Panel, wrong: np.ndarray, name: str, rule: str) -> None:
         if wrong.any():
             first = int(np.argmax(wrong))
             point = panel.point_of_value[first]
             id, time = panel.ids[panel.series_of_point[point]], panel.axis.restore_one(panel.times[point])
-            name, value = panel.variables[number], panel.value[first]
+            value = panel.words[name][int(panel.value[first])] if name in panel.words else float(panel.value[first])
             raise DataError(
-                f"Variable {quote(name)} is modelled as log-normal, so its values must be positive; it is {value:g} "
-                f"for id {quote(id)} at {time} ({such(wrong.sum(), 'value')}). Correct that, or fit with "
-                f'likelihood={{{quote(name)}: "gaussian"}}.',
+                f"Variable {rule}; it is {quote(value) if isinstance(value, str) else format(value, 'g')} for id "
+                f"{quote(id)} at {time} ({such(wrong.sum(), 'value')}). Correct that, or fit with another likelihood.",
                 column=name, id=id, time=time, value=value, count=int(wrong.sum()),
             )  # fmt: skip
 
@@ -185,57 +294,6 @@ class Scaling:
         for j, period in enumerate(self.periods):
             phases[:, j] = 2 * np.pi * (times % period) / period
         return phases
-
-
-def _logarithmic(
-    variables: Sequence[str], values: Sequence[np.ndarray], likelihood: Likelihood, pool: AbstractPool
-) -> np.ndarray:
-    """Which variables are modelled by their logarithm."""
-    if isinstance(likelihood, str):
-        likelihood = dict.fromkeys(variables, likelihood)
-    if unknown := [name for name in likelihood if name not in variables]:
-        known = ", ".join(map(repr, variables))
-        raise OptionError(f"likelihood speaks of {quote(unknown[0])}, which is no variable; these are: {known}.")
-    chosen = [one_of(f"The likelihood of {n!r}", likelihood.get(n, "gaussian"), LIKELIHOODS) for n in variables]
-    log = np.zeros(len(variables), dtype=bool)
-    for j, (name, kind, value) in enumerate(zip(variables, chosen, values, strict=True)):
-        smallest = -float(pool.largest(-np.min(value, initial=np.inf)))
-        positive = smallest > 0
-        if kind == "log-normal" and not positive:
-            raise OptionError(
-                f"Variable {quote(name)} cannot be log-normal: its smallest value is {smallest:g}. "
-                'Choose "gaussian" for it.'
-            )
-        log[j] = kind == "log-normal" or (kind == "auto" and positive and _is_skewed(value, pool))
-    return log
-
-
-def _is_skewed(value: np.ndarray, pool: AbstractPool) -> bool:
-    """A long upper tail, which taking logarithms shortens."""
-    least, most = (float(pool.largest(np.max(sign * value, initial=-np.inf))) * sign for sign in (-1, 1))
-    if not pool.sum(np.sum((value > least) & (value < most))):  # fewer than three different values
-        return False
-    skewness = _skewness(value, pool)
-    return bool(skewness > _SKEWED and abs(_skewness(np.log(value), pool)) < skewness)
-
-
-def _skewness(values: np.ndarray, pool: AbstractPool) -> float:
-    """The third central moment, in units of the standard deviation."""
-    count = pool.sum(len(values))
-    away = values - pool.sum(np.sum(values)) / count
-    variance, third = (float(pool.sum(np.sum(away**power)) / count) for power in (2, 3))
-    return third / variance**1.5 if variance > 0 else 0.0
-
-
-def _location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE) -> tuple[float, float]:
-    count = pool.sum(len(values))
-    if not count:
-        return 0.0, 1.0
-    mean = float(pool.sum(np.sum(values)) / count)
-    away = values - mean
-    spread = float(np.sqrt(pool.sum(np.sum(away * away)) / count))
-    size = float(pool.largest(np.max(np.abs(values), initial=0.0)))
-    return mean, spread if spread > 1e-12 * max(1.0, size) else 1.0
 
 
 def _size(table: np.ndarray, pool: AbstractPool) -> np.ndarray:

@@ -11,10 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from scipy.stats import rankdata
 
 from sporadic.errors import OptionError, one_of
 
 Array = NDArray[np.float64]
+
+DISCRETE = frozenset({"binary", "binomial", "categorical", "multinomial", "ordinal", "poisson", "negative-binomial"})
+"""Likelihoods that give probabilities and no densities."""
 
 LEVELS = (50, 90, 95)
 """Central intervals, in percent, whose coverage is reported."""
@@ -27,12 +31,35 @@ _CHUNK = 2**20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
+class LevelScores:
+    """Of levels: the Brier score, whether the likeliest was right and, of two, the chance of the second and whether it
+    came. All NaN where there are no levels, or more than two."""
+
+    brier: Array
+    right: Array
+    chance: Array
+    yes: Array
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> "LevelScores":
+        return cls(*(np.full(shape, np.nan) for _ in range(4)))
+
+    def where(self, chosen: NDArray[np.bool_]) -> "LevelScores":
+        return LevelScores(self.brier[chosen], self.right[chosen], self.chance[chosen], self.yes[chosen])
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Score:
     """Scores of a set of target scalars under the forecasting protocol (PROTOCOL.md, section 1).
 
     All arrays have one entry per target scalar. `series` indexes `ids`, `variable` indexes `variables`, `horizon`
-    counts the time points after the cutoff from 1. `pit` is the predictive distribution function at the value seen.
-    `error` is that value minus the predictive mean, always in original units; nll, mse and crps count in `unit`.
+    counts the time points after the cutoff from 1. `pit` is the predictive distribution function at the value seen,
+    drawn from its step where it makes one. `error` is that value minus the predictive mean, always in original units;
+    nll, mse and crps count in `unit`. What makes no sense for a variable, such as the mean of levels without an order,
+    is NaN and left out of means.
+
+    The nll of a density and that of a probability are different things: where `likelihoods` are of both kinds, compare
+    forecasters by it, but read it by likelihood (`table("likelihood")`).
     """
 
     series: NDArray[np.integer]
@@ -45,11 +72,18 @@ class Score:
     unit: Array
     ids: NDArray
     variables: tuple[str, ...]
+    likelihoods: tuple[str, ...] = ()  # by name, one per variable; Gaussian where nothing is said
+    levels: LevelScores | None = None
 
     @property
     def n(self) -> int:
         """Number of target scalars."""
         return len(self.scalar_nll)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether densities and probabilities are scored together."""
+        return 0 < self.of_kind(discrete=True).n < self.n
 
     @property
     def n_series(self) -> int:
@@ -67,31 +101,53 @@ class Score:
 
     @cached_property
     def mse(self) -> float:
-        return float(np.mean((self.error / self.unit) ** 2))
+        return _mean((self.error / self.unit) ** 2)
 
     @cached_property
     def mae(self) -> float:
         """Mean absolute error of the predictive mean, in original units: of use for one variable at a time."""
-        return float(np.mean(np.abs(self.error)))
+        return _mean(np.abs(self.error))
 
     @cached_property
     def rmse(self) -> float:
         """Root mean squared error of the predictive mean, in original units: of use for one variable at a time."""
-        return float(np.sqrt(np.mean(self.error**2)))
+        return float(np.sqrt(_mean(self.error**2)))
 
     @cached_property
     def crps(self) -> float:
-        return float(np.mean(self.scalar_crps))
+        return _mean(self.scalar_crps)
+
+    @cached_property
+    def brier(self) -> float:
+        """Mean squared error of the probabilities of levels; half of it, so that of two levels one counts."""
+        return _mean(self.levels.brier) if self.levels else np.nan
+
+    @cached_property
+    def accuracy(self) -> float:
+        """How often the likeliest level came."""
+        return _mean(self.levels.right) if self.levels else np.nan
+
+    @cached_property
+    def auroc(self) -> float:
+        """The probability that of two binary scalars, one of each level, the chances are in the right order."""
+        if self.levels is None:
+            return np.nan
+        known = ~np.isnan(self.levels.yes)
+        chance, yes = self.levels.chance[known], self.levels.yes[known] == 1
+        if yes.all() or not yes.any():
+            return np.nan
+        above = np.sum(rankdata(chance)[yes]) - yes.sum() * (yes.sum() + 1) / 2
+        return float(above / (yes.sum() * (~yes).sum()))
 
     @cached_property
     def coverage(self) -> dict[int, float]:
         """Fraction of values inside the central 50, 90 and 95 % intervals: honest forecasts give .5, .9 and .95."""
-        centrality = np.abs(2 * self.pit - 1)
-        return {level: float(np.mean(centrality <= level / 100)) for level in LEVELS}
+        centrality = np.abs(2 * self.pit[~np.isnan(self.pit)] - 1)
+        return {level: _mean(centrality <= level / 100) for level in LEVELS}
 
     def pit_histogram(self, bins: int = 10) -> NDArray[np.integer]:
         """How many values fall into each of so many equal parts of their predictive distribution; even, if honest."""
-        return np.histogram(self.pit, bins=bins, range=(0, 1))[0]
+        return np.histogram(self.pit[~np.isnan(self.pit)], bins=bins, range=(0, 1))[0]
 
     def difference(self, other: "Score") -> tuple[float, float]:
         """Mean of this nll minus the other's, scalar by scalar, and its standard error. Negative: this one wins."""
@@ -111,10 +167,20 @@ class Score:
         return clustered_mean(self.scalar_nll - other.scalar_nll, self.series)
 
     def by(self, key: str) -> dict[str | int, "Score"]:
-        """One score per variable (by name) or per horizon (from 1)."""
-        codes = getattr(self, one_of("by", key, ("variable", "horizon")))
-        names = {code: self.variables[code] if key == "variable" else int(code) for code in np.unique(codes)}
-        return {name: self._where(codes == code) for code, name in names.items()}
+        """One score per variable (by name), per likelihood (by name) or per horizon (from 1)."""
+        one_of("by", key, ("variable", "likelihood", "horizon"))
+        if key == "horizon":
+            return {int(code): self._where(self.horizon == code) for code in np.unique(self.horizon)}
+        names = np.array(
+            self.variables if key == "variable" or not self.likelihoods else self.likelihoods, dtype=object
+        )
+        own = names[self.variable] if key == "variable" or self.likelihoods else np.full(self.n, "gaussian", object)
+        return {name: self._where(own == name) for name in dict.fromkeys(own[np.argsort(self.variable, kind="stable")])}
+
+    def of_kind(self, *, discrete: bool) -> "Score":
+        """The scalars with a probability of their own, or those with a density."""
+        likelihoods = self.likelihoods or ("gaussian",) * len(self.variables)
+        return self._where(np.array([name in DISCRETE for name in likelihoods])[self.variable] == discrete)
 
     def table(self, by: str) -> pd.DataFrame:
         """One row per variable or horizon, with every score; MAE and RMSE are in original units."""
@@ -137,21 +203,31 @@ class Score:
 
     def _where(self, chosen: NDArray[np.bool_]) -> "Score":
         per_scalar = ("series", "variable", "horizon", "scalar_nll", "scalar_crps", "pit", "error", "unit")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in per_scalar})
+        levels = self.levels.where(chosen) if self.levels else None
+        return replace(self, **{name: getattr(self, name)[chosen] for name in per_scalar}, levels=levels)
 
     def __repr__(self) -> str:
         covered = ", ".join(f"{level}%: {share:.1%}" for level, share in self.coverage.items())
         return (
             f"Score(nll={self.nll:.4f}±{self.nll_se:.4f}, mse={self.mse:.5g}, crps={self.crps:.5g}, "
-            f"coverage={{{covered}}}, n={self.n})"
+            f"coverage={{{covered}}}, n={self.n}"
+            + (", densities and probabilities together)" if self.is_mixed else ")")
         )
 
 
 def _columns(scores: Iterable[Score]) -> dict[str, list[float]]:
-    """Every summary of some scores, by name."""
+    """Every summary of some scores, by name; those of levels only where there are any."""
     scores = list(scores)
-    columns = {name: [getattr(s, name) for s in scores] for name in ("n", "nll", "mse", "crps", "mae", "rmse")}
+    names = ["n", "nll", "mse", "crps", "mae", "rmse"]
+    names += [name for name in ("brier", "accuracy", "auroc") if any(np.isfinite(getattr(s, name)) for s in scores)]
+    columns = {name: [getattr(s, name) for s in scores] for name in names}
     return columns | {f"coverage-{level}": [s.coverage[level] for s in scores] for level in LEVELS}
+
+
+def _mean(values: NDArray) -> float:
+    """Of what is known; NaN of nothing."""
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return float(np.mean(known)) if len(known) else np.nan
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -160,6 +236,7 @@ class JointScore:
 
     series_nll: Array
     count: NDArray[np.integer]
+    ids: NDArray
 
     @property
     def n(self) -> int:
@@ -173,6 +250,16 @@ class JointScore:
     @cached_property
     def nll_se(self) -> float:
         return ratio_of_sums(self.series_nll, self.count)[1]
+
+    def difference(self, other: "JointScore") -> tuple[float, float]:
+        """This joint nll per scalar minus the other's, and its standard error. Negative: this one wins."""
+        mine, theirs = (np.asarray([] if each.ids is None else each.ids) for each in (self, other))
+        if not np.array_equal(self.count, other.count) or not np.array_equal(mine, theirs):
+            raise OptionError(
+                f"Two scores can be compared only on the same targets; these have {self.n} and {other.n} scalars, or "
+                "other series. Score both on the same panel with the same cutoff, next_k and together."
+            )
+        return ratio_of_sums(self.series_nll - other.series_nll, self.count)
 
     def __repr__(self) -> str:
         return f"JointScore(nll={self.nll:.4f}±{self.nll_se:.4f}, n={self.n})"
@@ -228,20 +315,32 @@ def mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
     That second term is a closed sum over pairs of components, or the integral of F(1 − F), whichever is shorter. Both
     walk over the mixtures in chunks, so memory stays bounded.
     """
-    x, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
-    distance = np.sum(weights * _mean_distance(means - x, stds), axis=-1)
+    distance = mixture_distance(x, weights, means, stds)
+    _, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
     mixtures = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds)]
     return distance - _half_mean_difference(*mixtures).reshape(distance.shape)
 
 
-def log_mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
-    """The CRPS of exp(X), where X is a finite Gaussian mixture: both terms are closed sums of log-normal moments."""
-    x, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
+def mixture_distance(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """E|X − x|."""
+    return np.sum(weights * _mean_distance(means - x[..., None], stds), axis=-1)
+
+
+def log_mixture_distance(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """E|exp(X) − x|."""
+    x = x[..., None]
     at_zero = ~(x > 0)
     inner = np.log(np.where(at_zero, 1.0, x))
     size = np.exp(means + stds**2 / 2)
     below, tilted = (np.where(at_zero, 0.0, ndtr((inner - means - shift) / stds)) for shift in (0.0, stds**2))
-    distance = np.sum(weights * (x * (2 * below - 1) - size * (2 * tilted - 1)), axis=-1)
+    return np.sum(weights * (x * (2 * below - 1) - size * (2 * tilted - 1)), axis=-1)
+
+
+def log_mixture_crps(x: Array, weights: Array, means: Array, stds: Array) -> Array:
+    """The CRPS of exp(X), where X is a finite Gaussian mixture: both terms are closed sums of log-normal moments."""
+    distance = log_mixture_distance(x, weights, means, stds)
+    _, weights, means, stds = np.broadcast_arrays(x[..., None], weights, means, stds)
+    size = np.exp(means + stds**2 / 2)
     parts = [part.reshape(-1, part.shape[-1]) for part in (weights, means, stds, size)]
     result = np.empty(distance.size)
     rows = max(1, _CHUNK // parts[0].shape[-1] ** 2)

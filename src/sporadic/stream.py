@@ -278,12 +278,17 @@ class Stream:
         for name, given in values.items():
             if name not in names:
                 raise VariableError(f"{quote(name)} is no variable of this model, which knows {listed(names)}.")
-            number = _number(given)
             place = names.index(name)
-            if not np.isfinite(number):
+            coding = self._scaling.codings[place]
+            number = coding.number(given)
+            if not np.isfinite(number) and not coding.labelled:
                 self._refuse(id, f"has {quote(given)} for {quote(name)} at {time}: leave out what was not observed")
-            if self._scaling.log[place] and number <= 0:
-                self._refuse(id, f"has {number:g} for {quote(name)} at {time}, which is log-normal and so positive")
+            wrong, wanted = coding.wrong(np.array([number]), coding.words)
+            if not np.isfinite(number) or wrong[0]:
+                self._refuse(
+                    id,
+                    f"has {quote(given)} for {quote(name)} at {time}, which is {coding.kind.name}: it must be {wanted}",
+                )
             value[0, place], mask[0, place] = number, True
         return value, mask
 
@@ -319,11 +324,11 @@ class Stream:
 
     def _matrix(self, panel: Panel) -> tuple[np.ndarray, np.ndarray]:
         """Values and mask of a panel's time points, variables in the model's order."""
-        order = np.array([self._scaling.variables.index(name) for name in panel.variables], dtype=np.int64)
         shape = (len(panel.times), len(self._scaling.variables))
         value, mask = np.zeros(shape), np.zeros(shape, dtype=bool)
-        place = (panel.point_of_value, order[panel.variable])
-        value[place], mask[place] = panel.value, True
+        number, variable = self._scaling.numbers(panel)
+        place = (panel.point_of_value, variable)
+        value[place], mask[place] = number, True
         return value, mask
 
     def _encoded(self, id: Any, static: Mapping[str, Any] | None) -> np.ndarray:
@@ -393,8 +398,9 @@ class Stream:
         twice = mask & series.mask[0] & (series.value[0] != value)
         if again and twice.any():
             place = int(np.argmax(twice))
-            name, old, new = self._scaling.variables[place], series.value[0, place], value[place]
-            self._refuse(id, f"has {quote(name)} twice at {show(native)}: {old:g} and {new:g}")
+            name, coding = self._scaling.variables[place], self._scaling.codings[place]
+            old, new = coding.told(series.value[0, place]), coding.told(value[place])
+            self._refuse(id, f"has {quote(name)} twice at {show(native)}: {old} and {new}")
 
     def _refuse(self, id: Any, sentence: str) -> NoReturn:
         raise StreamError(f"Id {quote(id)} {sentence}.")

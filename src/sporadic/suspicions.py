@@ -51,8 +51,8 @@ class UnitSuspicion:
 
 
 def far_out(values: np.ndarray) -> np.ndarray:
-    """A mask of the suspected outliers (see OUTLIER_RULE)."""
-    if len(values) < _FEWEST:
+    """A mask of the suspected outliers (see OUTLIER_RULE); where there are but two different values, there are none."""
+    if len(values) < _FEWEST or not np.any((values != values.min()) & (values != values.max())):
         return np.zeros(len(values), dtype=bool)
     positive = values[values > 0]
     if (

@@ -246,10 +246,31 @@ def test_impossible_options(options: dict[str, Any], words: str) -> None:
 WIDE = pd.DataFrame({"id": [1, 1, 2], "time": [0, 1, 0], "x": [1.0, np.nan, 2.0], "sex": ["f", "f", "m"]})
 
 
-def test_a_wide_text_column_is_refused_with_two_ways_out() -> None:
-    with pytest.raises(TextValueError, match=r"'sex' holds 'f'.*\(3 such values\).*variables=.*static=") as caught:
-        Panel.from_wide(WIDE)
-    assert (caught.value.column, caught.value.id, caught.value.time) == ("sex", 1, 0)
+def test_a_wide_column_of_words_has_levels() -> None:
+    panel = Panel.from_wide(WIDE)
+    assert panel.words == {"sex": ("f", "m")}
+    assert panel.to_wide()["sex"].tolist() == ["f", "f", "m"]
+    assert panel.to_long()["value"].tolist() == [1.0, "f", "f", 2.0, "m"]
+
+
+def test_none_is_a_word_among_words_and_nothing_among_numbers() -> None:
+    frame = pd.DataFrame({"id": 1, "time": range(3), "pain": ["none", "mild", None], "x": ["none", "1", "2"]})
+    panel = Panel.from_wide(frame)
+    assert panel.words == {"pain": ("mild", "none")}
+    assert panel.to_wide()["pain"].tolist()[:2] == ["none", "mild"]
+    assert panel.value[panel.variable == 1].tolist() == [1.0, 2.0]
+
+
+def test_remarks_are_no_levels() -> None:
+    """More words than anyone would count, or something that only resembles a word."""
+    many = pd.DataFrame({"id": 1, "time": range(60), "x": [f"remark {n}" for n in range(60)]})
+    with pytest.raises(TextValueError, match=r"'x' holds 'remark 0'.*\(60 such values\).*variables=.*static="):
+        Panel.from_wide(many)
+    with pytest.raises(TextValueError, match=r"'x' holds '<0.5'"):
+        Panel.from_wide(many.assign(x="<0.5"))
+
+
+def test_a_wide_text_column_can_be_something_else() -> None:
     assert Panel.from_wide(WIDE, variables=["x"]).variables == ("x",)
     panel = Panel.from_wide(WIDE, static=["sex"])
     assert panel.variables == ("x",)

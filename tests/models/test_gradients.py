@@ -213,7 +213,7 @@ def test_p_bayes_is_a_target_and_passes_no_gradient(update: str) -> None:
 @pytest.mark.parametrize(("adjoint", "rtol"), [("direct", 1e-12), ("backsolve", 1e-8)])
 def test_the_adjoints_agree(adjoint: str, rtol: float) -> None:
     """Direct goes back through the same steps; backsolve solves another equation, to its own tolerance."""
-    objective = Objective(0.1, "reverse")
+    objective = Objective(0.1)
     gradients = []
     for name in ("checkpoint", adjoint):
         point, events = problem("gru-bayes", flow="tsit5", flow_options=ADAPTIVE | {"adjoint": name})

@@ -13,6 +13,7 @@ from sporadic.models.latent import DRAWS, STANDARD
 from sporadic.models.neural_ode_vae import NeuralODEVAE
 from sporadic.objective import Objective
 from sporadic.scaling import Dimensions
+from tests.likelihoods.units import as_is
 from tests.models.bounds import events_of, log_likelihood, log_mean, normal, scaled
 from tests.models.planted import shares_missed
 from tests.weights import drawn
@@ -94,7 +95,8 @@ def test_a_forecast_is_a_mixture_over_the_posterior(case, x64):
     path = jax.tree.map(lambda leaf: leaf[None, None], span)
     queries = Queries(jnp.array([1]), path, jnp.zeros((1, 0)), jnp.zeros((1, 0)))
     raw = model.forecast(events, NONE, queries)[0]
-    weights, means, _ = model.family.components(np.asarray(raw))
+    belief = model.family.belief(np.asarray(raw), as_is())
+    weights, means = belief.weights, belief.means
     assert means.shape == (2, DRAWS)
     q = posterior(model, events, 1)
     first = jax.tree.map(lambda leaf: leaf[0], events.span)

@@ -79,13 +79,15 @@ def fit_together(
     forecaster.network_, forecaster.history, forecaster.scaling_ = network, history, scaling
     origins = pool.union([repr(training.common_origin)])
     forecaster.origin_ = training.common_origin if len(origins) == 1 else None
-    forecaster.template_ = replace(training[:0], given_origin=None, given_end=None)
+    forecaster.template_ = replace(training[:0], given_origin=None, given_end=None, words=scaling.words)
     return forecaster
 
 
 def check_trainable(forecaster: Forecaster) -> None:
     """Finds out before any worker starts that what was asked for cannot be trained."""
     forecaster._training()
+    if forecaster.arrivals:
+        raise OptionError("A model that learns when observations come (arrivals) is trained without --ray.")
     sizes = {name: getattr(forecaster, name) for name in ("hidden_size", "obs_size", "prep_size", "dropout")}
     parts = {name: getattr(forecaster, name) for name in ("dynamics", "flow", "flow_options", "update")}
     network = eqx.filter_eval_shape(
@@ -130,7 +132,7 @@ class PooledEvaluation:
         here, nothing = None, "There is no validation series."
         if panel is not None and len(panel.times):
             try:
-                here = Evaluation.of(panel, scaling, model, cutoff=cutoff, next_k=next_k)
+                here = Evaluation.of(panel, scaling, model, cutoff=cutoff, next_k=next_k, jointly=True)
             except DataError as error:  # where others have something to score, it is enough
                 nothing = str(error)
         if not pool.largest(int(here is not None)):

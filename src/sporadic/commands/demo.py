@@ -18,9 +18,9 @@ RIVALS = ("last-value", "mean")
 def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = False) -> int:
     """Forecasts patients of the Mayo Clinic whom the model never saw, and writes a report about it.
 
-    Trains GRU-ODE-Bayes on seven blood values of 312 patients with primary biliary cirrhosis, seen at irregular
-    visits, and lays its forecasts of held-out patients beside two naive ones. Writes forecasts.csv, plots,
-    the model, and report.html to open in a browser.
+    Trains GRU-ODE-Bayes on seven blood values, three yes-or-no signs and two graded ones of 312 patients with primary
+    biliary cirrhosis, seen at irregular visits, and lays its forecasts of held-out patients beside two naive ones.
+    Writes forecasts.csv, plots, the model, and report.html to open in a browser.
 
     ```
     sporadic demo
@@ -51,7 +51,7 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
     from sporadic.report import write_report
 
     console = Console(highlight=False)
-    panel = pbc("continuous")
+    panel = pbc()
     train, validation, test = folds(panel, 5, 0)[0].split(panel)
     console.print(
         f"{panel!r}: {len(train)} patients train, {len(validation)} validate, {len(test)} are held out to test."
@@ -89,7 +89,8 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
                 f"{MODEL} was trained on {len(train)} patients of the Mayo Clinic, with their visits as they came, and "
                 f"stopped by its forecasts for {len(validation)} others. Here it forecasts the next three visits of "
                 f"{scores[MODEL].n_series} patients it never saw, from the first three quarters of their visits. "
-                "Blood values with a long tail are modelled on the logarithmic scale."
+                "Blood values with a long tail are modelled on the logarithmic scale, signs as yes or no, oedema and "
+                "the stage of the disease as levels in order."
             ),
             scores=scores,
             figures=figures,
@@ -109,11 +110,15 @@ def _table(scores: "Mapping[str, Score]") -> "Table":
 
     targets = next(iter(scores.values()))
     table = Table(
-        title=f"The next 3 visits of {targets.n_series} held-out patients ({targets.n} values, standardised units)"
+        title=f"The next 3 visits of {targets.n_series} held-out patients ({targets.n} values, standardised): blood "
+        "values, then signs"
     )
-    for name in ("", "nll", "mse", "crps", "in 50 %", "in 90 %", "in 95 %"):
+    for name in ("", "nll", "mse", "crps", "in 50 %", "in 95 %", "nll, signs", "Brier", "right"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for name, score in scores.items():
-        covered = (f"{share:.0%}" for share in score.coverage.values())
-        table.add_row(name, f"{score.nll:.3f}", f"{score.mse:.3f}", f"{score.crps:.3f}", *covered)
+        values, signs = score.of_kind(discrete=False), score.of_kind(discrete=True)
+        table.add_row(
+            name, f"{values.nll:.3f}", f"{values.mse:.3f}", f"{values.crps:.3f}", f"{values.coverage[50]:.0%}",
+            f"{values.coverage[95]:.0%}", f"{signs.nll:.3f}", f"{signs.brier:.3f}", f"{signs.accuracy:.0%}",
+        )  # fmt: skip
     return table

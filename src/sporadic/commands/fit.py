@@ -190,9 +190,14 @@ def _remove(run: Any) -> None:
 
 def _learned(forecaster: "Forecaster") -> "Table":
     from rich.table import Table
+    from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_row("model", f"{forecaster.model}, {forecaster.n_parameters_:,} parameters")
+    kinds = forecaster.likelihoods_
+    if set(kinds.values()) != {"gaussian"}:
+        by_kind = {kind: [name for name in kinds if kinds[name] == kind] for kind in kinds.values()}
+        table.add_row("likelihoods", Text(", ".join(f"{kind} ({', '.join(by_kind[kind])})" for kind in by_kind)))
     if history := forecaster.history:
         best = min(history, key=lambda epoch: epoch.validation_nll)
         table.add_row("epochs", f"{len(history)} of at most {forecaster.max_epochs}, the best was {best.epoch}")

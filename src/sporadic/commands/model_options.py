@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from sporadic.commands.data_options import Names, number_or_text, one_or_pairs, separated
 from sporadic.errors import OptionError
+from sporadic.kinds import KINDS
 
 
 @Parameter(name="*", group="Model and training")
@@ -26,9 +27,15 @@ class ModelOptions:
     flow: str | None = None
     """How the state crosses a gap, such as exponential or dopri5; by default the model's own way."""
     likelihood: Names = None
-    """gaussian (the default), log-normal or auto; or per variable, as bili=log-normal, separated by commas."""
+    """gaussian (the default), auto, student-t, log-normal, mixture, binary, categorical, ordinal, poisson,
+    negative-binomial, zero-inflated, binomial:20 or multinomial:group; or per variable, as in
+    bili=log-normal,pain=ordinal:mild|severe, separated by commas."""
+    joint: str | None = None
+    """low-rank, or low-rank:3 with its rank: gaussian and log-normal variables are forecast together."""
     calendar: Names = None
     """Periods whose phase the model sees: year for datetimes, year=365.25 for numbers; separated by commas."""
+    arrivals: bool = False
+    """Whether to learn also when observations come."""
     objective: Literal["nll", "beta-nll", "mixed"] = "nll"
     """The training loss; the last two heed the mean more."""
     kl_weight: float = 0.01
@@ -61,8 +68,17 @@ class ModelOptions:
 
 
 def _likelihood(given: list[str] | None) -> Any:
-    """One family, or a family per variable."""
-    return one_or_pairs("--likelihood", separated(given) or ["gaussian"], "family", "bili=log-normal")
+    """One family, or a family per variable. Its options, after a colon, may have equals signs: grade=ordinal:<=5|>5."""
+    words = separated(given) or ["gaussian"]
+    options = {}
+    for place, word in enumerate(words):
+        head, colon, rest = word.partition(":")
+        if colon and head.rpartition("=")[2] in KINDS:
+            words[place], options[head.rpartition("=")[0]] = head, f":{rest}"
+    chosen = one_or_pairs("--likelihood", words, "family", "bili=log-normal")
+    if isinstance(chosen, str):
+        return chosen + options.get("", "")
+    return {name: kind + options.get(name, "") for name, kind in chosen.items()}
 
 
 def _calendar(given: list[str] | None) -> Any:

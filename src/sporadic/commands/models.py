@@ -11,7 +11,7 @@ def models() -> int:
     from rich.table import Table
 
     from sporadic.commands.output import console
-    from sporadic.models import REGISTRY
+    from sporadic.models import REGISTRY, LastValue, Mean
     from sporadic.models.sizing import n_parameters
     from sporadic.scaling import Dimensions
 
@@ -19,7 +19,8 @@ def models() -> int:
     for column in ("model", "parts", "parameters"):
         table.add_column(column, justify="right" if column == "parameters" else "left", no_wrap=True)
     for name, entry in REGISTRY.items():
+        is_reference = entry.build in (LastValue.build, Mean.build)  # nothing to train
         size = n_parameters(lambda key, entry=entry: entry.build(Dimensions(variables=5), key=key))
-        table.add_row(name, entry.parts, f"{size:,}")
+        table.add_row(name, entry.parts, "0" if is_reference else f"{size:,}")
     console().print(table)
     return 0

@@ -22,7 +22,7 @@ def score(
     *,
     cutoff: str | None = None,
     next_k: int = 3,
-    by: Literal["variable", "horizon"] | None = None,
+    by: Literal["variable", "likelihood", "horizon"] | None = None,
     units: Literal["standardised", "original"] = "standardised",
     out: OutFile = None,
     data: DataOptions = DEFAULTS,
@@ -31,8 +31,9 @@ def score(
 ) -> int:
     """Scores a model's forecasts of what follows the cutoff in each series.
 
-    Shows nll, mse, crps, and how many values fell into the central 50, 90 and 95 % intervals. mae and rmse are in
-    original units. With --out the table is also written, in full precision.
+    Shows nll, mse, crps, and how many values fell into the central 50, 90 and 95 % intervals; of levels also the Brier
+    score, the accuracy and (of two) the AUROC. mae and rmse are in original units. With --out the table is also
+    written, in full precision.
 
     ```
     sporadic score model new_visits.csv
@@ -44,7 +45,7 @@ def score(
         path: A CSV, TSV (both also gzipped) or Parquet file, or a folder that sporadic prepare wrote.
         cutoff: The time after which series are forecast; by default 75 % of each one's time points.
         next_k: How many time points after the cutoff are forecast.
-        by: A row per variable, or per time point after the cutoff.
+        by: A row per variable, per likelihood (the default, if there are several), or per time point after the cutoff.
         units: Standardised, or those of the data.
     """
     from sporadic.persistence import load
@@ -53,12 +54,20 @@ def score(
     forecaster = load(model)
     panel = data.read_for(forecaster, path)
     total = forecaster.score(panel, cutoff=number_or_text(cutoff), next_k=next_k, units=units)
+    if by is None and len(total.by("likelihood")) > 1:
+        by = "likelihood"
     table = _table({**(total.by(by) if by else {}), "all": total}, by or "scored")
     if out is not None:
         write_table(table, out)
     screen = console()
     screen.print(_shown(table, units))
     screen.print(f"{total.n:,} values of {len(set(total.series)):,} series; nll ± {total.nll_se:.4f} (standard error).")
+    if total.is_mixed:
+        screen.print(
+            "Densities and probabilities are not to be averaged: use the nll of all to compare models, and read it by "
+            "likelihood.",
+            soft_wrap=True,
+        )
     return 0
 
 
@@ -66,7 +75,9 @@ def _table(scores: Mapping[Any, "Score"], by: str) -> "pd.DataFrame":
     """A row per score. Errors in original units mean something for one variable at a time only."""
     import pandas as pd
 
-    names = ("n", "nll", "mse", "crps", *(("mae", "rmse") if by == "variable" else ()))
+    of_levels = ("brier", "accuracy", "auroc")
+    names = ["n", "nll", "mse", "crps", *(("mae", "rmse") if by == "variable" else ())]
+    names += [name for name in of_levels if any(getattr(one, name) == getattr(one, name) for one in scores.values())]
     rows = [
         {by: str(key)}
         | {name: getattr(score, name) for name in names}
@@ -94,4 +105,4 @@ def _shown(table: "pd.DataFrame", units: str) -> "Table":
 def _cell(name: str, value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
-    return "" if value != value else f"{value:.1%}" if name.startswith("coverage") else f"{value:.4g}"
+    return "" if value != value else f"{value:.1%}" if name.startswith(("coverage", "accuracy")) else f"{value:.4g}"

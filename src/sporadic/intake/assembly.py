@@ -64,8 +64,9 @@ def assemble_long(frame: Any, id: Any, time: Any, variable: Any, value: Any, var
     _check_distinct(columns)
     intake = Intake(frame, id=id, time=time, columns=[variable, value], invalid=options.invalid)
     labels = intake.column(variable)
-    numbers = intake.numbers(value, variable=labels)
     codes, names = _label_codes(labels)
+    numbers, found = intake.observed(value, codes, variable=labels)
+    words = {names[code]: levels for code, levels in found.items()}
     intake.report(
         DataError, (codes < 0) & ~np.isnan(numbers), variable, numbers, None,
         "Column {column} does not say of which variable {value} is a value at {where} ({such}). Fill it in, or pass "
@@ -84,7 +85,7 @@ def assemble_long(frame: Any, id: Any, time: Any, variable: Any, value: Any, var
             )
         names = wanted
     rows = np.flatnonzero((codes >= 0) & ~np.isnan(numbers))
-    return _assemble(intake, rows, codes[rows], numbers[rows], names, columns, options)
+    return _assemble(intake, rows, codes[rows], numbers[rows], names, words, columns, options)
 
 
 def assemble_wide(frame: Any, id: Any, time: Any, variables: Iterable[Any] | None, options: Options) -> Assembled:
@@ -106,13 +107,15 @@ def assemble_wide(frame: Any, id: Any, time: Any, variables: Iterable[Any] | Non
         )
     names = _variable_names(wanted)
     cure = " If the column is no variable, list the others in variables=, or name it in static= or controls=."
-    table = np.stack([intake.numbers(name, cure=cure) for name in wanted], axis=1)
+    read = [intake.observed(name, np.full(len(intake.rows), j), cure=cure) for j, name in enumerate(wanted)]
+    table = np.stack([numbers for numbers, _ in read], axis=1)
+    words = {names[j]: levels for _, found in read for j, levels in found.items()}
     row, code = np.nonzero(~np.isnan(table))
-    return _assemble(intake, row, code, table[row, code], names, columns, options)
+    return _assemble(intake, row, code, table[row, code], names, words, columns, options)
 
 
 def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.ndarray, variables: tuple[str, ...],
-              columns: dict[str, Any], options: Options) -> Assembled:  # fmt: skip
+              words: dict[str, tuple[str, ...]], columns: dict[str, Any], options: Options) -> Assembled:  # fmt: skip
     """What long and wide tables have in common, from the intake's row, variable and value of each observation."""
     problems, axis = intake.problems, intake.axis
     table = None
@@ -121,7 +124,10 @@ def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.n
             table = open_static_table(options.static, columns["id"])
     index = _index(intake.all_ids, None if table is None else table[columns["id"]])
     series = index.get_indexer(pd.Index(intake.ids, tupleize_cols=False))
-    seen = Observations(series[row], intake.times[row], variable, value).without_outliers(options.outliers).sorted()
+    seen = Observations(series[row], intake.times[row], variable, value).sorted()
+    seen = seen.without_outliers(
+        options.outliers, spared=[variables.index(name) for name in words if name in variables]
+    )
     points = seen.starts(by_variable=False)
     in_order = len(problems)
 
@@ -145,7 +151,7 @@ def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.n
     if options.bin_width is not None:
         seen = seen.binned(_bin_width(options.bin_width, axis), origin, end)
     ambiguous: list[DataError] = []
-    seen = merge_duplicates(seen, variables, options.duplicates, index, axis, ambiguous)
+    seen = merge_duplicates(seen, variables, options.duplicates, index, axis, ambiguous, words)
     problems[in_order:in_order] = ambiguous
     points = seen.starts(by_variable=False)
     # A time is no covariate, and to know when follow-up will end would be to know the future.
@@ -160,6 +166,7 @@ def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.n
         "starts": np.append(points, len(seen)),
         "variable": seen.variable.astype(np.int32),
         "value": seen.value,
+        "words": {name: words[name] for name in variables if name in words},
         "controls": controls,
         "static": static,
         "given_origin": origin,

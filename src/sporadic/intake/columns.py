@@ -28,6 +28,8 @@ from sporadic.intake import frames
 from sporadic.timeaxis import Native, TimeAxis, read_times
 
 DROP = 'invalid="drop"'
+MOST_WORDS = 50
+"""Different ones that a variable may have; more are no levels but remarks or names."""
 _MISSING_WORDS = frozenset({"", ".", "na", "n/a", "nan", "null", "none", "nat"})
 
 
@@ -99,7 +101,29 @@ class Intake:
         `variable` says, row by row, what was observed; `cure` is a further sentence on what to do about text.
         """
         values = self.column(name)
+        return self._sound(name, values, *_numbers(values), variable, missing_is, cure)
+
+    def observed(self, name: Any, codes: np.ndarray, *, variable: pd.Series | None = None, cure: str = ""
+                 ) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:  # fmt: skip
+        """A column of values as float64, as `numbers` does it, of variables with these codes.
+
+        A variable that has only words, and not too many, has levels: its values are then places among its words, of
+        which "none" is one.
+        """
+        values = self.column(name)
         numbers, text = _numbers(values)
+        numbers, words, none = numbers.copy(), {}, _says_none(values)
+        for code in np.unique(codes[text & (codes >= 0)]):
+            own = (codes == code) & (text | none | ~np.isnan(numbers))
+            levels = _levels(values[own])
+            if (text | none)[own].all() and levels:
+                found = values[own].astype(object).str.strip()
+                numbers[own], text[own] = pd.Index(levels).get_indexer(pd.Index(found)), False
+                words[int(code)] = levels
+        return self._sound(name, values, numbers, text, variable, "not observed", cure), words
+
+    def _sound(self, name: Any, values: pd.Series, numbers: np.ndarray, text: np.ndarray, variable: pd.Series | None,
+               missing_is: str, cure: str) -> np.ndarray:  # fmt: skip
         self.report(
             TextValueError, text, name, values, variable,
             "Column {column} holds {value}, which is no number, at {where} ({such}). Replace it by a number, leave it "
@@ -158,6 +182,28 @@ class Intake:
                     count=int(bad.sum()),
                 )
             )
+
+
+def _says_none(values: pd.Series) -> np.ndarray:
+    """Where a column has the word "none", which among numbers means that there is none."""
+    if pd.api.types.is_numeric_dtype(values):
+        return np.zeros(len(values), dtype=bool)
+    return np.array([isinstance(each, str) and each.strip().lower() == "none" for each in values], dtype=bool)
+
+
+def _levels(values: pd.Series) -> tuple[str, ...]:
+    """The different words among some values, in the order of a categorical column, otherwise sorted.
+
+    None if something is no word (words begin with a letter, unlike "<0.5" or a date), or if there are too many.
+    """
+    if not all(isinstance(each, str) and each.strip()[0].isalpha() for each in values):
+        return ()
+    words = {each.strip() for each in values.unique()}
+    if len(words) > MOST_WORDS:
+        return ()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(dict.fromkeys(each.strip() for each in values.dtype.categories if each.strip() in words))
+    return tuple(sorted(words))
 
 
 def _numbers(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Observations in columns, sorted; and what to do when one variable was observed more than once at the same time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +38,11 @@ class Observations:
             new[1:] |= self.variable[1:] != self.variable[:-1]
         return np.flatnonzero(new)
 
-    def without_outliers(self, beyond: float | None) -> "Observations":
+    def without_outliers(self, beyond: float | None, spared: Sequence[int] = ()) -> "Observations":
         """Without the values more than `beyond` standard deviations away from the mean of their variable."""
         if beyond is None:
             return self
-        kept = ~outliers(self.variable, self.value, beyond)
+        kept = ~outliers(self.variable, self.value, beyond) | np.isin(self.variable, spared)
         return Observations(self.series[kept], self.time[kept], self.variable[kept], self.value[kept])
 
     def binned(self, width: float, origin: Bound | None, end: Bound | None) -> "Observations":
@@ -64,7 +64,8 @@ def check_rules(rules: str | Mapping[str, str]) -> None:
 
 
 def merge_duplicates(seen: Observations, variables: tuple[str, ...], rules: str | Mapping[str, str], index: pd.Index,
-                     axis: TimeAxis, problems: list[DataError]) -> Observations:  # fmt: skip
+                     axis: TimeAxis, problems: list[DataError], words: Mapping[str, tuple[str, ...]]
+                     ) -> Observations:  # fmt: skip
     """Sorted observations with one value per series, time and variable; what no rule allows becomes a problem."""
     if isinstance(rules, Mapping) and (unknown := [name for name in rules if name not in variables]):
         raise OptionError(f"duplicates= names {listed(unknown)}, which is no variable; there are {listed(variables)}.")
@@ -75,6 +76,14 @@ def merge_duplicates(seen: Observations, variables: tuple[str, ...], rules: str 
     rule_of = [rules.get(name, "error") if isinstance(rules, Mapping) else rules for name in variables]
     rule = np.array([RULES.index(name) for name in rule_of])[seen.variable[starts]]
     refused = (counts > 1) & (rule == RULES.index("error"))
+    worded = np.array([name in words for name in variables])[seen.variable[starts]]
+    mixed = (counts > 1) & worded & np.isin(rule, [RULES.index("mean"), RULES.index("sum")])
+    if mixed.any():
+        name = variables[seen.variable[starts[int(np.argmax(mixed))]]]
+        raise OptionError(
+            f"Variable {quote(name)} holds words, which have no mean or sum: choose a rule for it, as in "
+            f"duplicates={{{quote(name)}: 'last'}}."
+        )
     if refused.any():
         first = int(np.argmax(refused))
         values = seen.value[starts[first] : starts[first] + counts[first]]

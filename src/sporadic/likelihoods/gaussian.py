@@ -9,11 +9,12 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
+from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods.base import AbstractMetric
 
 
-class Gaussian(AbstractFamily):
+class Gaussian(AbstractMetric):
     """Raw parameters are (mean, log-variance) in standardised units; `noise` is σ_obs in the same units."""
 
     noise: float = eqx.field(static=True, default=0.01)
@@ -30,14 +31,19 @@ class Gaussian(AbstractFamily):
     def n_features(self) -> int:
         return 4
 
-    def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Normal:
+    def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:
         mean, log_variance = raw[..., 0], raw[..., 1]
         return dist.Normal(mean, jnp.exp(log_variance / 2))
 
-    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def belief(self, raw: np.ndarray, unit: Unit) -> Mixtures:
         raw = np.asarray(raw, dtype=np.float64)
         mean, std = raw[..., :1], np.exp(raw[..., 1:] / 2)
-        return np.ones_like(mean), mean, std
+        return Mixtures.of(np.ones_like(mean), mean, std, unit)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        if len(value) < 2:
+            return np.array([*value, 0.0, 0.0])[:2] if len(value) else np.zeros(2)
+        return np.array([np.mean(value), np.log(np.var(value) + 1e-6)])
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         mean, log_variance = raw[..., 0], raw[..., 1]
@@ -56,6 +62,5 @@ class Gaussian(AbstractFamily):
         shift = (raw[..., 0] - other[..., 0]) ** 2 * jnp.exp(-other[..., 1])
         return (jnp.exp(excess) + shift - 1 - excess) / 2
 
-    def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
-        observed = jnp.stack([value, jnp.full_like(value, 2 * math.log(self.noise))], axis=-1)
-        return self.kl(raw, observed)
+    def observed(self, value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        return jnp.stack([value, jnp.full_like(value, 2 * math.log(self.noise))], axis=-1)

@@ -8,12 +8,13 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 from scipy.special import softmax
 
+from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
-from sporadic.likelihoods.base import AbstractFamily
+from sporadic.likelihoods.base import AbstractMetric
 from sporadic.likelihoods.gaussian import Gaussian
 
 
-class GaussianMixture(AbstractFamily):
+class GaussianMixture(AbstractMetric):
     """Raw parameters are logits of all weights, then all means, then all log-variances, in standardised units.
 
     Mixtures have no KL in closed form. `kl` is an upper bound: that of the weights, plus that of each component to its
@@ -40,9 +41,14 @@ class GaussianMixture(AbstractFamily):
         logits, means, log_variances = jnp.split(raw, 3, axis=-1)
         return dist.MixtureSameFamily(dist.Categorical(logits=logits), dist.Normal(means, jnp.exp(log_variances / 2)))
 
-    def components(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def belief(self, raw: np.ndarray, unit: Unit) -> Mixtures:
         logits, means, log_variances = np.split(np.asarray(raw, dtype=np.float64), 3, axis=-1)
-        return softmax(logits, axis=-1), means, np.exp(log_variances / 2)
+        return Mixtures.of(softmax(logits, axis=-1), means, np.exp(log_variances / 2), unit)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        """All components the same."""
+        mean, log_variance = Gaussian(self.noise).marginal(value, trials)
+        return np.repeat([0.0, mean, log_variance], self.n_components)
 
     def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
         belief = self.distribution(raw)
@@ -60,6 +66,12 @@ class GaussianMixture(AbstractFamily):
         weights, others = (jax.nn.log_softmax(jnp.split(each, 3, axis=-1)[0]) for each in (raw, other))
         apart = Gaussian(self.noise).kl(_paired(raw), _paired(other))
         return jnp.sum(jnp.exp(weights) * (weights - others + apart), axis=-1)
+
+    def observed(self, value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        """The same of all components; the weights of a belief are then no part of what it differs in."""
+        return even_mixture(
+            jnp.broadcast_to(Gaussian(self.noise).observed(value), (self.n_components, *value.shape, 2))
+        )
 
     def reverse_kl(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
         weights = jax.nn.softmax(jnp.split(raw, 3, axis=-1)[0])

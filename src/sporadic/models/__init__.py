@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import PRNGKeyArray
 
-from sporadic.errors import one_of
+from sporadic.errors import OptionError, listed, one_of
 from sporadic.models.base import AbstractFilter as AbstractFilter
 from sporadic.models.base import AbstractModel as AbstractModel
 from sporadic.models.base import Filtered as Filtered
@@ -55,7 +55,11 @@ def names() -> tuple[str, ...]:
 
 def build(name: str, dimensions: Dimensions, *, key: PRNGKeyArray, **options: Any) -> AbstractModel:
     """A model by name, for data of these dimensions; options that are of no concern to it are left aside."""
-    return REGISTRY[one_of("model", name, names())].build(dimensions, key=key, **options)
+    entry = REGISTRY[one_of("model", name, names())]
+    if options.get("arrivals") and name not in RECIPES:
+        able = listed(each for each, recipe in RECIPES.items() if recipe.flow != "discrete")
+        raise OptionError(f"The model {name!r} cannot learn when observations come: arrivals=True needs one of {able}.")
+    return entry.build(dimensions, key=key, **options)
 
 
 class _Registry(ModuleType):

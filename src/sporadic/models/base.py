@@ -108,13 +108,19 @@ class AbstractFilter(AbstractModel):
     ) -> Terms:
         key, key_post, key_shown = (None, None, None) if key is None else jr.split(key, 3)
         shown = shown_events(events, objective.withheld, key=key_shown)
-        prior, _, after = self.filter(shown, static, key=key)
+        filtered = self.filter(shown, static, key=key)
+        prior, after = filtered.prior, filtered.after
         if self.layout.one_at_a_time:  # a time point is scored before its first event, and again after its last
             prior, after = prior[events.first], jax.tree.map(lambda s: s[events.last], after)
         context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
         keys = None if key_post is None else jr.split(key_post, events.value.shape[0])
         post = jax.vmap(lambda s, c, k: self.observe(s, c, key=k))(after, context, keys)
-        return objective.terms(self.family, prior, post, events.value, events.mask, shown.mask)
+        terms = objective.terms(self.family, prior, post, events.value, events.mask, shown.mask)
+        return self.besides(terms, filtered, events, objective)
+
+    def besides(self, terms: Terms, filtered: Filtered, events: Events, objective: Objective) -> Terms:
+        """The terms, completed by what a model learns besides the values."""
+        return terms
 
     def forecast(
         self, events: Events, static: Float[Array, " static"], queries: Queries
@@ -125,11 +131,14 @@ class AbstractFilter(AbstractModel):
         """The belief at each query, which starts from one of these states."""
 
         def one(query: Queries) -> Float[Array, "variables raw"]:
-            state = jax.tree.map(lambda s: s[query.start], states)
-            state, _ = jax.lax.scan(lambda s, span: (self.flow(s, span), None), state, query.path)
-            return self.observe(state, self.calendar.context(query.control, query.phase))
+            return self.observe(self.reached(states, query), self.calendar.context(query.control, query.phase))
 
         return jax.vmap(one)(queries)
+
+    def reached(self, states: State, query: Queries) -> State:
+        """The state at one query, flowed there straight."""
+        start = jax.tree.map(lambda s: s[query.start], states)
+        return jax.lax.scan(lambda s, span: (self.flow(s, span), None), start, query.path)[0]
 
 
 def shown_events(events: Events, withheld: float, *, key: PRNGKeyArray | None) -> Events:

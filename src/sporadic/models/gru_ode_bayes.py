@@ -1,7 +1,7 @@
 """GRU-ODE-Bayes and its family: one composition of parts, six recipes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from sporadic.arrivals import NODES, WEIGHTS, Arrivals, intensity, log_intensity
 from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
-from sporadic.errors import one_of
-from sporadic.events import Events, Layout, Span
+from sporadic.errors import OptionError, one_of
+from sporadic.events import Events, Layout, Queries, Span
 from sporadic.flows import AbstractFlow, Calendar, Input, chosen_flow
 from sporadic.initialisation import linear
-from sporadic.likelihoods import AbstractFamily, Gaussian
-from sporadic.models.base import AbstractFilter
+from sporadic.likelihoods import AbstractFamily
+from sporadic.models.base import AbstractFilter, Filtered
 from sporadic.models.sizing import check_sizes, n_parameters
+from sporadic.objective import Objective, Terms
 from sporadic.scaling import Dimensions
 from sporadic.updates import UPDATES, AbstractUpdate
 
@@ -64,12 +67,17 @@ class ObservationModel(eqx.Module):
         *,
         context_size: int,
         dropout: float,
+        start: Sequence[Sequence[float]] = (),
         key: PRNGKeyArray,
     ):
+        """`start` says, for each variable, about which raw parameters beliefs lie at first; about 0 unless it does."""
         first, second = jr.split(key)
         self.shape = shape
         self.hidden = linear(hidden_size + context_size, width, key=first)
         self.out = linear(width, shape[0] * shape[1], key=second)
+        if any(start):
+            bias = jnp.array([[*raw, *(0.0,) * (shape[1] - len(raw))] for raw in start]).reshape(-1)
+            self.out = eqx.tree_at(lambda layer: layer.bias, self.out, replace_fn=lambda own: own + bias)
         self.skip = jnp.zeros((shape[0] * shape[1], context_size)) if context_size else None
         self.dropout = eqx.nn.Dropout(dropout)
 
@@ -93,19 +101,27 @@ class GRUODEBayes(AbstractFilter):
     f_obs: ObservationModel
     bayes: AbstractUpdate
     dose: eqx.nn.GRUCell | None  # how a bolus makes the state jump
+    arrivals: Arrivals | None = None  # when the next observation comes
 
     @property
     def layout(self) -> Layout:
-        return Layout(stepping=self.ode.stepping, one_at_a_time=self.bayes.one_at_a_time)
+        stepping = self.ode.stepping
+        if self.arrivals is not None and stepping.max_step is None:
+            stepping = replace(stepping, max_step=1.0)  # so that a few nodes a span are enough for the integral of λ
+        return Layout(stepping=stepping, one_at_a_time=self.bayes.one_at_a_time)
 
     def initial(self, static: Float[Array, " static"]) -> Float[Array, " hidden"]:
         return self.h0(static)
 
     def flow(self, state: Float[Array, " hidden"], span: Span) -> Float[Array, " hidden"]:
+        return self._within(state, span, span.gap)
+
+    def _within(self, state: Float[Array, " hidden"], span: Span, passed: Float[Array, ""]) -> Float[Array, " hidden"]:
+        """The state some time after the start of a span, not after its end."""
         if self.dose is not None:  # the less is given, the less it moves the state; nothing leaves it as it is
             force = 1 - jnp.exp(-jnp.sum(jnp.abs(span.pulse)))
             state = state + force * (self.dose(span.pulse, state) - state)
-        return self.ode(state, span.gap, Input(span, self.calendar))
+        return self.ode(state, passed, Input(span, self.calendar))
 
     def observe(
         self, state: Float[Array, " hidden"], context: Float[Array, " context"], *, key: PRNGKeyArray | None = None
@@ -120,6 +136,47 @@ class GRUODEBayes(AbstractFilter):
         context: Float[Array, " context"],
     ) -> Float[Array, " hidden"]:
         return self.bayes(state, prior, event.value, event.mask, context)
+
+    def besides(self, terms: Terms, filtered: Filtered, events: Events, objective: Objective) -> Terms:
+        if self.arrivals is None:
+            return terms
+        count = terms.count
+        if objective.values_per_series is not None:
+            there = jnp.any(events.mask) | jnp.any(events.span.gap > 0)
+            count = jnp.where(there, objective.values_per_series, 0.0).astype(count.dtype)
+        return terms._replace(loss=terms.loss + self.arrival_nll(filtered, events), count=count)
+
+    def arrival_nll(self, filtered: Filtered, events: Events) -> Float[Array, ""]:
+        """−log of the likelihood of when a series was observed: ∫λ over all spans, less log λ just before each arrival.
+
+        Variables observed together are one arrival. What is observed at the origin is none: no time has passed.
+        """
+
+        def over(state: Float[Array, " hidden"], span: Span) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            raw = jax.vmap(lambda share: self._raw_intensity(state, span, share * span.gap))(shares)
+            return span.gap * jnp.dot(weights, intensity(raw[:-1])), log_intensity(raw[-1])
+
+        dtype = events.span.gap.dtype
+        shares, weights = jnp.asarray(np.append(NODES, 1.0), dtype), jnp.asarray(WEIGHTS, dtype)
+        expected, log_rate = jax.vmap(over)(filtered.states[:-1], events.span)
+        arrives = jnp.any(events.mask, axis=1) & (events.first == jnp.arange(events.first.shape[0]))
+        arrives = arrives & (jnp.cumsum(events.span.gap) > 0)
+        return jnp.sum(expected) - jnp.sum(log_rate, where=arrives)
+
+    def _raw_intensity(self, state: Float[Array, " hidden"], span: Span, passed: Float[Array, ""]) -> Float[Array, ""]:
+        """Some time after the start of a span, flowed there straight; controls are those held over it."""
+        assert self.arrivals is not None
+        return self.arrivals(self._within(state, span, passed), Input(span, self.calendar)(passed))
+
+    def intensity(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, " queries"]:
+        """λ at each query, per model time unit, given the events up to the one it starts from."""
+        assert self.arrivals is not None
+        states, head = self.filter(events, static).states, self.arrivals
+
+        def one(query: Queries) -> Float[Array, ""]:
+            return intensity(head(self.reached(states, query), self.calendar.context(query.control, query.phase)))
+
+        return jax.vmap(one)(queries)
 
 
 @dataclass(frozen=True)
@@ -147,6 +204,7 @@ class Recipe:
         flow: str | AbstractFlow | diffrax.AbstractSolver | Callable[..., AbstractFlow] | None = None,
         flow_options: dict[str, Any] | None = None,
         update: str | AbstractUpdate | Callable[..., AbstractUpdate] | None = None,
+        arrivals: bool = False,
         key: PRNGKeyArray,
     ) -> GRUODEBayes:
         """The model for data of these dimensions; a part may be a name, a module, or a class to be built here.
@@ -155,21 +213,32 @@ class Recipe:
         of an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
         """
         check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
-        family = Gaussian() if family is None else family
+        family = dimensions.family if family is None else family
         keys = jr.split(key, 5)
         field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
         sizes = (family, dimensions.variables, hidden_size)
         shape, context = (dimensions.variables, family.n_raw), dimensions.context
+        ode = chosen_flow(flow or self.flow, field, flow_options or {})
+        if arrivals and ode.stepping.bin_width is not None:
+            raise OptionError(
+                "arrivals=True needs a flow in continuous time, and the discrete one counts bins: use "
+                'flow="exponential" or a Diffrax solver.'
+            )
         return GRUODEBayes(
             family=family,
             calendar=Calendar.of(dimensions),
             h0=Initial(dimensions.static, hidden_size, key=keys[1]),
-            ode=chosen_flow(flow or self.flow, field, flow_options or {}),
-            f_obs=ObservationModel(hidden_size, obs_size, shape, context_size=context, dropout=dropout, key=keys[2]),
+            ode=ode,
+            f_obs=ObservationModel(
+                hidden_size, obs_size, shape, context_size=context, dropout=dropout, start=dimensions.start, key=keys[2]
+            ),
             bayes=_update(
                 update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
             ),
             dose=eqx.nn.GRUCell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
+            arrivals=Arrivals(hidden_size, obs_size, context_size=context, key=jr.fold_in(key, 1))
+            if arrivals
+            else None,
         )
 
 

@@ -8,8 +8,22 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from sporadic.errors import OptionError
+from sporadic.likelihoods import AbstractFamily, Gaussian
+from sporadic.likelihoods.joint import refuse_joint
+
 DRAWS = 20  # of the latent vector: the components of a forecast
 _LEAST = 1e-4  # variance
+
+
+def check_gaussian(family: AbstractFamily) -> None:
+    """Mixtures over draws are known for Gaussians alone."""
+    refuse_joint(family, "The variational models know")
+    if not isinstance(family, Gaussian):
+        raise OptionError(
+            'The variational models know only gaussian and log-normal variables: choose likelihood="gaussian", or '
+            'another model, such as "gru-ode-bayes".'
+        )
 
 
 class Latent(NamedTuple):

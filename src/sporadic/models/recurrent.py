@@ -7,6 +7,7 @@ forecast.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,7 +20,7 @@ from sporadic.errors import OptionError
 from sporadic.events import Events, Layout, Span
 from sporadic.flows.base import Calendar
 from sporadic.initialisation import linear, xavier
-from sporadic.likelihoods import AbstractFamily, Gaussian
+from sporadic.likelihoods import AbstractFamily
 from sporadic.models.base import AbstractFilter, shown_events
 from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
 from sporadic.models.sizing import check_sizes, matched
@@ -141,13 +142,16 @@ class Readout(eqx.Module):
         width: int,
         obs_size: int,
         dropout: float,
+        start: Sequence[Sequence[float]],
         key: PRNGKeyArray,
     ):
         keys = jr.split(key, 3)
         known = 3 * shape[0] + known
         self.wide = linear(hidden_size + known, width, key=keys[0])
         self.narrow = linear(width, hidden_size, key=keys[1])
-        self.f_obs = ObservationModel(hidden_size, obs_size, shape, context_size=known, dropout=dropout, key=keys[2])
+        self.f_obs = ObservationModel(
+            hidden_size, obs_size, shape, context_size=known, dropout=dropout, start=start, key=keys[2]
+        )
 
     def __call__(
         self,
@@ -203,10 +207,11 @@ class Recurrent(AbstractFilter):
 
         def make(width: int, key: PRNGKeyArray) -> Recurrent:
             keys, traces = jr.split(key, 4), Traces(dimensions)
-            known, sizes = dimensions.context + traces.log_rate.size, {"width": width, "obs_size": obs_size}
-            shape = (variables, Gaussian().n_raw)
+            known = dimensions.context + traces.log_rate.size
+            sizes = {"width": width, "obs_size": obs_size, "start": dimensions.start}
+            shape = (variables, dimensions.family.n_raw)
             return cls(
-                family=Gaussian(),
+                family=dimensions.family,
                 calendar=Calendar.of(dimensions),
                 h0=Initial(dimensions.static, hidden_size, key=keys[0]),
                 cell=cell(variables, known + half, hidden_size, key=keys[1]),

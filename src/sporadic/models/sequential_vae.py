@@ -14,7 +14,7 @@ from sporadic.initialisation import linear
 from sporadic.likelihoods import AbstractFamily, Gaussian, GaussianMixture, even_mixture
 from sporadic.models.base import AbstractFilter
 from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
-from sporadic.models.latent import DRAWS, Latent, frozen_noise, positive
+from sporadic.models.latent import DRAWS, Latent, check_gaussian, frozen_noise, positive
 from sporadic.models.recurrent import GRU
 from sporadic.models.sizing import check_sizes, matched
 from sporadic.objective import Objective, Terms
@@ -97,6 +97,7 @@ class SequentialVAE(AbstractFilter):
         """The model for data of these dimensions; z has half the hidden size. Other options are of no concern here."""
         check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
         context, latent_size, boluses = dimensions.context, max(1, hidden_size // 2), dimensions.boluses
+        check_gaussian(dimensions.family)
         shape = (dimensions.variables, Gaussian().n_raw)
 
         def make(width: int, key: PRNGKeyArray) -> SequentialVAE:

@@ -85,14 +85,18 @@ class AbstractOUFilter(ABC):
         parts = [_score_columns(self.predict(history[chunk], target[chunk]), chunk.start) for chunk in _chunks(history)]
         return Score(*map(np.concatenate, zip(*parts, strict=True)), ids=history.ids, variables=history.variables)
 
-    def joint_score(self, panel: Panel, cutoff: float = 4.0, next_k: int = 1) -> JointScore:
-        """The joint nll of all target scalars of a series: how much less likely the data get when they are added."""
+    def joint_score(self, panel: Panel, cutoff: float = 4.0, next_k: int = 1, together: int = 1) -> JointScore:
+        """The joint nll of all target scalars of a series: how much less likely the data get when they are added.
+
+        Only time points at which so many variables or more were observed `together` are targets.
+        """
         history, target = _split(panel, cutoff, next_k)
+        target = target._take_points(np.diff(target.starts) >= together)
         nll = []
         for chunk in _chunks(history):
             before, after = self._filter(history[chunk]), self._filter(history[chunk], target[chunk])
             nll.append(logsumexp(self._log_joint(before), axis=1) - logsumexp(self._log_joint(after), axis=1))
-        return JointScore(np.concatenate(nll), np.diff(target.starts[target.offsets]))
+        return JointScore(np.concatenate(nll), np.diff(target.starts[target.offsets]), target.ids)
 
     def _filter(self, *panels: Panel) -> Belief:
         """Belief after one panel, then the next, of the same series."""

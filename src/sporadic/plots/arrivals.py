@@ -9,8 +9,8 @@ from sporadic.errors import OptionError, QueryError, quote
 from sporadic.forecast import Forecast
 from sporadic.panel import Panel
 from sporadic.plots.canvas import blank, drawable, legend, logarithmic, mark_time, spans_decades, tidy
-from sporadic.plots.fan import Dots, Fan, key
 from sporadic.plots.series import heading_of, shade_after, values_of
+from sporadic.plots.shapes import Dots, key, shapes_of
 from sporadic.timeaxis import Native
 
 if TYPE_CHECKING:
@@ -58,28 +58,31 @@ def _forecast(forecaster: "Forecaster", series: Panel, limit: Any, last: Any) ->
 
 
 def _draw(panel: Panel, series: Panel, limits: Native, forecasts: Sequence[Forecast]) -> "Figure":
-    variables = forecasts[0].variables
-    fans = [Fan.of(forecast, np.arange(len(forecast)), _LEVELS) for forecast in forecasts]
-    dots, starts = Dots.of(series), drawable(series.axis, limits)
-    figure = blank(1.5 + 2.4 * len(limits), 1.2 + 1.3 * len(variables))
-    grid = figure.subplots(len(variables), len(limits), sharex=True, sharey="row", squeeze=False)
-    for j, (name, row) in enumerate(zip(variables, grid, strict=True)):
-        for ax, limit, start, fan in zip(row, limits, starts, fans, strict=True):
-            fan.draw(ax, j)
-            dots.draw(ax, name, limit)
-            shade_after(ax, start, fan)
+    columns = [shapes_of(forecasts[0], np.arange(len(forecasts[0])), _LEVELS)]
+    columns += [shapes_of(later, np.arange(len(later)), _LEVELS, like=columns[0]) for later in forecasts[1:]]
+    dots, starts = Dots.of(series, forecasts[0].scaling), drawable(series.axis, limits)
+    figure = blank(1.5 + 2.4 * len(limits), 1.2 + 1.3 * len(columns[0]))
+    grid = figure.subplots(len(columns[0]), len(limits), sharex=True, sharey="row", squeeze=False)
+    for name, row in zip(columns[0], grid, strict=True):
+        shapes = [column[name] for column in columns]
+        for ax, limit, start, shape in zip(row, limits, starts, shapes, strict=True):
+            shape.draw(ax, dots.times(name))
+            dots.draw(ax, name, shape, limit)
+            shade_after(ax, start, shape)
             ax.margins(x=0.02)
             tidy(ax)
-        if spans_decades(values_of(panel, name)) and min(fan.lowest(j) for fan in fans) > 0:
+        if spans_decades(values_of(panel, name)) and min(shape.lowest for shape in shapes) > 0:
             logarithmic(row[0])
-        row[0].set_ylabel(name, fontsize="small", parse_math=False)
+        label = shapes[-1].mark(row[0])
+        shapes[-1].explain(row[-1])
+        row[0].set_ylabel(f"{name}\n{label}".rstrip(), fontsize="small", parse_math=False)
     time = str(panel.columns["time"])
     for top, bottom, limit in zip(grid[0], grid[-1], limits, strict=True):
         top.set_title(f"known at {_moment(series, time, limit)}", fontsize="medium", parse_math=False)
         mark_time(bottom, series.axis, ticks=4)
     figure.supxlabel(time, fontsize="small", parse_math=False)
     figure.align_ylabels()
-    legend(figure, key(_LEVELS, later="came later"), heading_of(panel, series.ids[0]))
+    legend(figure, key(columns[0], _LEVELS, later="came later"), heading_of(panel, series.ids[0]))
     return figure
 
 

@@ -1,21 +1,17 @@
-"""What is drawn of one series: its observations as dots, and beliefs about it as a fan of intervals around a mean."""
+"""Beliefs about numbers: a fan of intervals around a mean, and how likely the one value is that often comes exactly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sporadic.forecast import Forecast
-from sporadic.panel import Panel
-from sporadic.plots.canvas import BLUE, INK, drawable
-from sporadic.timeaxis import Native
+from sporadic.plots.canvas import BLUE, VERMILION, drawable
+from sporadic.plots.shape import AbstractShape
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-_SIZE = 4  # of a dot, in points
 
 
 @dataclass(frozen=True)
@@ -29,7 +25,7 @@ class Fan:
     @classmethod
     def of(cls, forecast: Forecast, rows: np.ndarray, levels: Sequence[float]) -> "Fan":
         """The beliefs in some rows of a forecast, sorted by time."""
-        rows = rows[np.argsort(forecast.times[rows], kind="stable")]
+        rows = in_time(forecast, rows)
         bounds = ((level, *forecast.interval(level)) for level in sorted(levels, reverse=True))
         return cls(
             drawable(forecast.panel.axis, forecast.times[rows]),
@@ -41,59 +37,81 @@ class Fan:
         """The least value that is drawn for a variable."""
         return min(float(part[:, variable].min()) for part in (self.mean, *(low for _, low, _ in self.intervals)))
 
-    def draw(self, ax: "Axes", variable: int) -> None:
-        """On axes of the variable's own; a lone time is drawn as bars, since a fan of no width would not show."""
+    def draw(self, ax: "Axes", variable: int, *, whole: bool = False) -> None:
+        """On axes of the variable's own; a lone time is drawn as bars, since a fan of no width would not show.
+
+        Intervals of `whole` numbers are steps, and reach half a number further to each side: so that of one number
+        has a height.
+        """
         alone = len(self.when) == 1
+        more = 0.5 if whole else 0.0
         for (_, low, high), opacity in zip(self.intervals, opacities(len(self.intervals)), strict=True):
-            bounds = low[:, variable], high[:, variable]
+            bounds = low[:, variable] - more, high[:, variable] + more
             if alone:
                 ax.vlines(self.when, *bounds, color=BLUE, alpha=opacity, lw=6)
             else:
-                ax.fill_between(self.when, *bounds, color=BLUE, alpha=opacity, lw=0)
+                ax.fill_between(self.when, *bounds, color=BLUE, alpha=opacity, lw=0, step="mid" if whole else None)
         ax.plot(self.when, self.mean[:, variable], "_" if alone else "-", color=BLUE, lw=1.5, ms=10)
 
 
 @dataclass(frozen=True)
-class Dots:
-    """What was observed of one series."""
+class Bands(AbstractShape):
+    """One variable of a fan."""
 
-    when: np.ndarray
-    native: Native
-    value: np.ndarray
-    names: np.ndarray
+    fan: Fan
+    variable: int
+    whole: bool = False
+    point: float = np.nan  # a value that comes exactly,
+    mass: np.ndarray | None = None  # and its probability at each time
 
-    @classmethod
-    def of(cls, series: Panel) -> "Dots":
-        native = series.times[series.point_of_value]
-        names = np.asarray(series.variables, dtype=object)[series.variable]
-        return cls(drawable(series.axis, native), native, series.value, names)
+    line = "mean"
+    has_intervals = True
 
-    def draw(self, ax: "Axes", name: str, known_until: Any = None) -> None:
-        """Filled what was known (by a native time), hollow what came later."""
-        mine = self.names == name
-        known = mine if known_until is None else mine & (self.native <= known_until)
-        later = mine & ~known
-        ax.plot(self.when[known], self.value[known], "o", color=INK, ms=_SIZE)
-        ax.plot(self.when[later], self.value[later], "o", mfc="white", mec=INK, ms=_SIZE)
+    @property
+    def when(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.fan.when
+
+    @property
+    def lowest(self) -> float:
+        return self.fan.lowest(self.variable) - 0.5 * self.whole
+
+    def draw(self, ax: "Axes", seen: np.ndarray) -> None:
+        self.fan.draw(ax, self.variable, whole=self.whole)
+        if self.mass is not None:
+            self._draw_mass(ax, self.mass)
+
+    def mark(self, ax: "Axes") -> str:
+        if self.whole:
+            from matplotlib.ticker import MaxNLocator
+
+            ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+            ax.set_ylim(bottom=max(-0.5, ax.get_ylim()[0]))
+        return ""
+
+    def explain(self, ax: "Axes") -> None:
+        if self.mass is not None:
+            text = f"P({self.point:g})\n{self.mass[-1]:.0%}"
+            where = ax.get_yaxis_transform()
+            ax.text(1.01, self.point, text, color=VERMILION, fontsize="x-small", va="center", transform=where)
+
+    def _draw_mass(self, ax: "Axes", mass: np.ndarray) -> None:
+        """A strip at the value, as dark as it is likely."""
+        from matplotlib.colors import to_rgb
+
+        alone = len(mass) == 1
+        chance = mass if alone else (mass[1:] + mass[:-1]) / 2
+        colours = [(*to_rgb(VERMILION), float(each)) for each in chance]
+        if alone:
+            ax.scatter(self.when, [self.point], s=60, marker="s", color=colours)
+        else:
+            ends = self.when[:-1], self.when[1:]
+            ax.hlines(np.full(len(chance), self.point), *ends, colors=colours, lw=6, capstyle="butt")
+
+
+def in_time(forecast: Forecast, rows: np.ndarray) -> np.ndarray:
+    return rows[np.argsort(forecast.times[rows], kind="stable")]
 
 
 def opacities(count: int) -> Sequence[float]:
     """Of nested intervals, from the widest to the narrowest; where they lie over each other they darken."""
     return np.linspace(0.16, 0.3, count).tolist()
-
-
-def key(levels: Sequence[float], *, later: str | None = None) -> "list[Artist]":
-    """Entries for a legend that explains dots and fan."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    ordered = sorted(levels, reverse=True)
-    entries: list[Artist] = [Line2D([], [], color=INK, marker="o", ls="", ms=_SIZE, label="observed")]
-    if later is not None:
-        entries.append(Line2D([], [], mfc="white", mec=INK, marker="o", ls="", ms=_SIZE, label=later))
-    entries.append(Line2D([], [], color=BLUE, lw=1.5, label="mean"))
-    clear = 1.0
-    for level, opacity in zip(ordered, opacities(len(ordered)), strict=True):
-        clear *= 1 - opacity
-        entries.append(Patch(color=BLUE, alpha=1 - clear, lw=0, label=f"{level:g} % interval"))
-    return entries

@@ -1,6 +1,6 @@
 """One series: its observations, and the beliefs about each of its variables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +9,10 @@ import pandas as pd
 from sporadic.errors import QueryError, quote
 from sporadic.forecast import Forecast
 from sporadic.panel import Panel
-from sporadic.plots.canvas import blank, drawable, legend, logarithmic, mark_time, spans_decades, tidy, title
-from sporadic.plots.fan import Dots, Fan, key
+from sporadic.plots.canvas import INK, blank, drawable, legend, logarithmic, mark_time, spans_decades, tidy, title
+from sporadic.plots.shape import AbstractShape
+from sporadic.plots.shapes import Dots, key, shapes_of
+from sporadic.scaling import Scaling
 from sporadic.timeaxis import Native
 
 if TYPE_CHECKING:
@@ -30,8 +32,9 @@ def plot_forecast(forecast: Forecast, id: Any, *, levels: Sequence[float] = _LEV
         raise QueryError(f"No time was asked for id {quote(id)}, so there is nothing to plot.")
     series = panel[[id]]
     known_until = series.times[-1] if len(series.times) else series.origin[0][0]
-    figure = _draw(panel, series, Fan.of(forecast, rows, levels), forecast.variables, known_until)
-    legend(figure, key(levels), heading_of(panel, id))
+    shapes = shapes_of(forecast, rows, levels)
+    figure = _draw(panel, series, shapes, forecast.scaling, known_until)
+    legend(figure, key(shapes, levels), heading_of(panel, id))
     return figure
 
 
@@ -46,8 +49,10 @@ def plot_belief(forecaster: "Forecaster", panel: Panel, id: Any, *, cutoff: Any 
     asked = pd.DataFrame({panel.columns["id"]: [id] * len(grid), panel.columns["time"]: series.axis.restore(grid)})
     belief = forecaster.filter(history, asked)
     known_until = None if cutoff is None else series.native_times(cutoff)[0]
-    figure = _draw(panel, series, Fan.of(belief, np.arange(len(belief)), _LEVELS), belief.variables, known_until)
-    legend(figure, key(_LEVELS, later=None if cutoff is None else "not shown to the model"), heading_of(panel, id))
+    shapes = shapes_of(belief, np.arange(len(belief)), _LEVELS)
+    figure = _draw(panel, series, shapes, belief.scaling, known_until)
+    later = None if cutoff is None else "not shown to the model"
+    legend(figure, key(shapes, _LEVELS, later=later), heading_of(panel, id))
     return figure
 
 
@@ -64,19 +69,23 @@ def _grid(panel: Panel, series: Panel, seen: Native, points: int) -> Native:
     return np.unique(np.concatenate([even, seen, seen + (even[-1] - even[0]) / 1e5]))
 
 
-def _draw(panel: Panel, series: Panel, fan: Fan, variables: Sequence[str], known_until: Any) -> "Figure":
-    """Axes per variable with fan and dots; what lies after `known_until` is shaded as a forecast."""
-    columns = 1 if len(variables) <= 3 else 2 if len(variables) <= 8 else 3
-    rows = -(-len(variables) // columns)
+def _draw(
+    panel: Panel, series: Panel, shapes: Mapping[str, AbstractShape], scaling: Scaling, known_until: Any
+) -> "Figure":
+    """Axes per variable with shape and dots; what lies after `known_until` is shaded as a forecast."""
+    columns = 1 if len(shapes) <= 3 else 2 if len(shapes) <= 8 else 3
+    rows = -(-len(shapes) // columns)
     figure = blank(8 if columns < 3 else 10, 1.2 + 1.7 * rows)
-    dots = Dots.of(series)
-    for j, (name, ax) in enumerate(zip(variables, _axes(figure, len(variables), rows, columns), strict=True)):
-        fan.draw(ax, j)
-        dots.draw(ax, name, known_until)
+    dots = Dots.of(series, scaling)
+    for (name, shape), ax in zip(shapes.items(), _axes(figure, len(shapes), rows, columns), strict=True):
+        shape.draw(ax, dots.times(name))
+        dots.draw(ax, name, shape, known_until)
         if known_until is not None:
-            shade_after(ax, drawable(series.axis, np.asarray([known_until]))[0], fan)
-        if spans_decades(values_of(panel, name)) and fan.lowest(j) > 0:
+            shade_after(ax, drawable(series.axis, np.asarray([known_until]))[0], shape)
+        if spans_decades(values_of(panel, name)) and shape.lowest > 0:
             logarithmic(ax)
+        ax.set_ylabel(shape.mark(ax), fontsize="small", parse_math=False)
+        shape.explain(ax)
         title(ax, name)
         mark_time(ax, series.axis, ticks=7 if columns == 1 else 5)
     figure.supxlabel(str(panel.columns["time"]), fontsize="small", parse_math=False)
@@ -101,10 +110,12 @@ def heading_of(panel: Panel, id: Any) -> str:
     return f"{panel.columns['id']} {id}"
 
 
-def shade_after(ax: "Axes", start: Any, fan: Fan) -> None:
-    """Marks what is a forecast: the part of a fan after `start`."""
-    if fan.when[-1] > start:
-        ax.axvspan(start, fan.when[-1], color="black", alpha=0.05, lw=0)
+def shade_after(ax: "Axes", start: Any, shape: AbstractShape) -> None:
+    """Marks what is a forecast: the part of a shape after `start`."""
+    if shape.when[-1] > start:
+        ax.axvspan(start, shape.when[-1], color="black", alpha=0.05, lw=0)
+        if shape.covers:
+            ax.axvline(start, color=INK, lw=0.8, ls="--", zorder=1.5)
 
 
 def values_of(panel: Panel, name: str) -> np.ndarray:

@@ -38,6 +38,23 @@ COMMANDS = (
 )
 """Why and what to type, to get forecasts of one's own data."""
 
+_OF_LEVELS = (
+    (
+        "Brier score",
+        "The squared distance of the probabilities of levels from what came, halved: 0 is perfect, and of two levels "
+        "that are always given one half each, it is 0.25.",
+    ),
+    ("accuracy", "How often the level came that was thought likeliest."),
+    (
+        "AUROC, area under the receiver operating characteristic",
+        "Of two cases, one of each level: how often the second level was thought likelier for the one that had it.",
+    ),
+)
+_PICTURES_OF_LEVELS = (
+    " Of a variable with two levels, the line is the probability of the second one. Of more levels each has its own "
+    "shade, as high as it is likely: a dot lies in the shade of the level that came."
+)
+
 
 def write_report(
     path: str | Path,
@@ -96,11 +113,29 @@ def _comparison(scores: Mapping[str, Score], series: str) -> str:
     rows = zip(scores, zip(*columns, strict=True), strict=True)
     text = f"{score.n:,} values of {len(np.unique(score.series)):,} {series} were forecast."
     if not others:
-        return paragraph(text) + table(head, rows)
+        return paragraph(text) + table(head, rows) + _by_likelihood(scores)
     text += " In bold the best of each column: the lowest error, or the interval that holds most nearly its share."
     margins = [_margin(ours, score, name, other) for name, other in others]
     note = paragraph(f"After ± stands one standard error, with the {series} as units.", "note")
-    return paragraph(text) + table(head, rows, ours=ours) + bullets(margins) + note
+    return paragraph(text) + table(head, rows, ours=ours) + bullets(margins) + note + _by_likelihood(scores)
+
+
+def _by_likelihood(scores: Mapping[str, Score]) -> str:
+    """The nll of variables that are modelled alike, where densities and probabilities would otherwise be averaged."""
+    if not next(iter(scores.values())).is_mixed:
+        return ""
+    parts = {name: score.by("likelihood") for name, score in scores.items()}
+    ours = next(iter(parts.values()))
+    rows = [
+        (str(likelihood), [f"{part.n:,}", *ranked([each[likelihood].nll for each in parts.values()], decimals)])
+        for likelihood, part in ours.items()
+    ]
+    text = (
+        "Some variables are numbers with a density, others are levels or counts with probabilities. Densities and "
+        "probabilities are not to be averaged: the nll above serves to compare forecasters, and here it is by "
+        "likelihood."
+    )
+    return paragraph(text) + table(["likelihood", "values", *parts], rows)
 
 
 def _margin(ours: str, score: Score, name: str, other: Score) -> str:
@@ -112,15 +147,25 @@ def _margin(ours: str, score: Score, name: str, other: Score) -> str:
 
 
 def _by_variable(scores: Mapping[str, Score], units: Mapping[str, str]) -> str:
-    """Errors of the predictive mean in original units, of every forecaster, and the coverage of the first."""
+    """What is good or bad about the forecasts of each variable: a table for numbers, and one for levels."""
     parts = {name: score.by("variable") for name, score in scores.items()}
+    ours = next(iter(parts.values()))
+    levels = [variable for variable, part in ours.items() if np.isfinite(part.brier)]
+    numbers = [variable for variable in ours if variable not in levels]
+    return (_errors(parts, numbers, units) if numbers else "") + (_of_levels(parts, levels) if levels else "")
+
+
+def _errors(
+    parts: Mapping[str, Mapping[str | int, Score]], variables: Sequence[str | int], units: Mapping[str, str]
+) -> str:
+    """Errors of the predictive mean in original units, of every forecaster, and the coverage of the first."""
     ours = next(iter(parts))
     rows = []
-    for variable, part in parts[ours].items():
+    for variable in variables:
         every = [each[variable] for each in parts.values()]
         errors = [cell for name in ("mae", "rmse") for cell in ranked([getattr(e, name) for e in every], significant)]
         unit = escape(units.get(str(variable), ""))
-        rows.append((str(variable), [unit, f"{part.n:,}", *errors, percent(part.coverage[95])]))
+        rows.append((str(variable), [unit, f"{every[0].n:,}", *errors, percent(every[0].coverage[95])]))
     text = (
         "How far the mean of a forecast was off, in the units of each variable: on average (MAE), and with large "
         f"errors given more weight (RMSE). On the right, how many values were inside the 95 % intervals of {ours}."
@@ -129,13 +174,47 @@ def _by_variable(scores: Mapping[str, Score], units: Mapping[str, str]) -> str:
     return paragraph(text) + table(["", "unit", "values", *parts, *parts, "inside 95\u00a0%"], rows, groups=groups)
 
 
+def _of_levels(parts: Mapping[str, Mapping[str | int, Score]], variables: Sequence[str | int]) -> str:
+    """How good probabilities were, of every forecaster; the AUROC where a variable has two levels."""
+    measures = {"brier": "Brier", "accuracy": "accuracy", "auroc": "AUROC"}
+    if not any(np.isfinite(each[variable].auroc) for each in parts.values() for variable in variables):
+        del measures["auroc"]
+    rows = []
+    for variable in variables:
+        every = [each[variable] for each in parts.values()]
+        cells = {
+            "brier": ranked([e.brier for e in every], decimals),
+            "accuracy": ranked([e.accuracy for e in every], percent, lambda share: -share),
+            "auroc": ranked([e.auroc for e in every], decimals, lambda area: -area),
+        }
+        rows.append((str(variable), [f"{every[0].n:,}", *(cell for name in measures for cell in cells[name])]))
+    text = (
+        "Of variables with levels: how far the probabilities were from what came (Brier, the lower the better), and "
+        "how often the likeliest level came (accuracy)."
+    )
+    if "auroc" in measures:
+        text += " Of those with two levels also how well cases are told apart (AUROC): 0.5 is chance, 1 is perfect."
+    groups = [("", 2), *((name, len(parts)) for name in measures.values())]
+    return paragraph(text) + table(["", "values", *(list(parts) * len(measures))], rows, groups=groups)
+
+
 def _calibration(scores: Mapping[str, Score], series: str) -> str:
     name, score = next(iter(scores.items()))
+    known = ~np.isnan(score.pit)
+    if not known.any():
+        return paragraph("The variables have levels without an order, hence no intervals.")
     caption = (
         f"Calibration of {name}. Left: where in their predictive distributions the values fell. Honest forecasts give "
         "even columns, which end in the grey band. Right: how many values the intervals of each level held, with two "
         f"standard errors over {series}. Above the diagonal intervals are too wide, below it too narrow."
     )
+    if score.levels is not None and not np.isnan(score.levels.yes).all():
+        caption = caption.replace("Right: how many", "Middle: how many") + (
+            " Right: the probabilities that variables with two levels were given, by tenths, and how often they came "
+            "true."
+        )
+    if not known.all():
+        caption += f" Levels without an order have no intervals: {np.sum(~known):,} values are left out."
     return picture(plot_calibration(score), caption)
 
 
@@ -173,11 +252,13 @@ def _glossary(score: Score) -> str:
                 "How many values fell into the central interval of that level. If more than the level says, the "
                 "intervals are too wide; if fewer, too narrow, which is worse.",
             ),
+            *(_OF_LEVELS if np.isfinite(score.brier) else ()),
             (
                 "the pictures",
                 "Black dots were known to the model, hollow ones came later. The line is the mean of what the model "
                 "believes, the bands are intervals: about 95 of 100 values should lie in the pale one, about 50 in the "
-                "dark one. Where the background is grey, the belief is a forecast.",
+                "dark one. Where the background is grey, the belief is a forecast."
+                + (_PICTURES_OF_LEVELS if np.isfinite(score.brier) else ""),
             ),
             (
                 "what a forecast is not",

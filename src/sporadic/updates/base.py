@@ -42,9 +42,10 @@ class Prep(eqx.Module):
     bias: Float[Array, "variables prep"]
 
     def __init__(self, family: AbstractFamily, n_variables: int, size: int, *, key: PRNGKeyArray):
-        spread = jnp.sqrt(2 / (family.n_features + size))
+        n_features = family.n_features + family.n_joint_features
+        spread = jnp.sqrt(2 / (n_features + size))
         self.family = family
-        self.weight = spread * jr.normal(key, (n_variables, size, family.n_features))
+        self.weight = spread * jr.normal(key, (n_variables, size, n_features))
         self.bias = constant(0.1, n_variables, size)
 
     def __call__(
@@ -52,4 +53,6 @@ class Prep(eqx.Module):
     ) -> Float[Array, "variables prep"]:
         """All variables at once; those not observed give zeros."""
         q = self.family.features(raw, value)
+        if self.family.n_joint_features:
+            q = jnp.concatenate([q, self.family.joint_features(raw, value, mask)], axis=-1)
         return jax.nn.relu(jnp.einsum("vpf,vf->vp", self.weight, q) + self.bias) * mask[:, None]

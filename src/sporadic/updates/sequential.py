@@ -37,6 +37,6 @@ class SequentialGRUBayes(AbstractUpdate):
         context: Float[Array, " context"],
     ) -> Float[Array, " hidden"]:
         seen = jnp.argmax(mask)
-        q = self.prep.family.features(raw[seen], value[seen])
+        q = self.prep.family.features(raw, value)[seen]
         prepared = jax.nn.relu(self.prep.weight[seen] @ q + self.prep.bias[seen])
         return self.cell(jnp.concatenate([prepared, context]), h)

@@ -1,22 +1,26 @@
-"""Beliefs on the host, in the user's own units: what a forecast says about a number, and what one can ask of it."""
+"""Beliefs that are mixtures of Gaussians, about a number or about its logarithm."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sporadic.likelihoods.base import AbstractFamily
-from sporadic.scaling import Scaling
-from sporadic.scores import log_mixture_crps, mixture_cdf, mixture_crps, mixture_mean, mixture_nll
-
-Array = NDArray[np.float64]
-
-_BISECTIONS = 60
+from sporadic.beliefs.base import AbstractContinuous, Array, Unit, bisected
+from sporadic.scores import (
+    log_mixture_crps,
+    log_mixture_distance,
+    mixture_cdf,
+    mixture_crps,
+    mixture_distance,
+    mixture_mean,
+    mixture_nll,
+)
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Mixtures(AbstractContinuous):
     """Finite mixtures of Gaussians, one per entry, about a number or (where `log`) about its logarithm.
 
     Components lie along the last axis of the first three arrays. Where a belief is about a logarithm, everything asked
@@ -29,11 +33,10 @@ class Beliefs:
     log: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, raw: np.ndarray, variable: np.ndarray, family: AbstractFamily, scaling: Scaling) -> "Beliefs":
-        """The beliefs behind raw parameters (..., raw) about variables of these numbers, which broadcast."""
-        weights, means, stds = (np.asarray(part, dtype=np.float64) for part in family.components(raw))
-        location, scale = scaling.location[variable][..., None], scaling.scale[variable][..., None]
-        log = np.broadcast_to(scaling.log[variable], means.shape[:-1])
+    def of(cls, weights: Array, means: Array, stds: Array, unit: Unit) -> "Mixtures":
+        """From components in the model's units."""
+        location, scale = unit.location[..., None], unit.scale[..., None]
+        log = np.broadcast_to(unit.log, means.shape[:-1])
         return cls(weights, location + scale * means, scale * stds, log)
 
     def mean(self) -> Array:
@@ -50,27 +53,22 @@ class Beliefs:
         """The probability of a value up to x; beliefs about logarithms give none to what is not positive."""
         return np.where(self.log & ~(x > 0), 0.0, mixture_cdf(self._inner(x), self.weights, self.means, self.stds))
 
-    def quantile(self, q: float) -> Array:
-        """The value below which the truth lies with probability q."""
-        each = self.means + ndtri(q) * self.stds
+    def quantile(self, q: Array | float) -> Array:
+        each = self.means + ndtri(np.asarray(q))[..., None] * self.stds
         low, high = each.min(axis=-1), each.max(axis=-1)
-        for _ in range(_BISECTIONS if self.means.shape[-1] > 1 else 0):
-            middle = (low + high) / 2
-            below = mixture_cdf(middle, self.weights, self.means, self.stds) < q
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        found = (low + high) / 2
-        return np.where(self.log, np.exp(np.where(self.log, found, 0.0)), found)
+        if self.means.shape[-1] > 1:
+            low = bisected(lambda x: mixture_cdf(x, self.weights, self.means, self.stds), q, low, high)
+        return np.where(self.log, np.exp(np.where(self.log, low, 0.0)), low)
 
     def nll(self, x: Array) -> Array:
         inner = self._inner(x)
         return mixture_nll(inner, self.weights, self.means, self.stds) + np.where(self.log, inner, 0.0)
 
     def crps(self, x: Array) -> Array:
-        result = np.empty(np.shape(x))
-        for log, rule in ((False, mixture_crps), (True, log_mixture_crps)):
-            chosen = self.log == log
-            result[chosen] = rule(x[chosen], self.weights[chosen], self.means[chosen], self.stds[chosen])
-        return result
+        return self._by_scale(x, mixture_crps, log_mixture_crps)
+
+    def distance(self, x: Array) -> Array:
+        return self._by_scale(x, mixture_distance, log_mixture_distance)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draws of every belief by itself, along a new first axis."""
@@ -83,6 +81,13 @@ class Beliefs:
         )
         draws = mean + std * rng.standard_normal(shape)
         return np.where(self.log, np.exp(np.where(self.log, draws, 0.0)), draws)
+
+    def _by_scale(self, x: Array, of_numbers: Callable[..., Array], of_logarithms: Callable[..., Array]) -> Array:
+        result = np.empty(np.shape(x))
+        for log, rule in ((False, of_numbers), (True, of_logarithms)):
+            chosen = self.log == log
+            result[chosen] = rule(x[chosen], self.weights[chosen], self.means[chosen], self.stds[chosen])
+        return result
 
     def _inner(self, x: Array) -> Array:
         """x on the scale of its mixture."""

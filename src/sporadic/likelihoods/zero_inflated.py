@@ -1,0 +1,95 @@
+"""A point mass beside a density: rain, which mostly does not fall."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from jaxtyping import Array, Float
+
+from sporadic.beliefs import AbstractContinuous, PointMasses, Unit
+from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
+from sporadic.likelihoods.binary import bernoulli_kl
+
+POINT = -5.0
+"""What stands for the point in the model's units, in which the other values have mean 0 and standard deviation 1."""
+
+
+class ZeroInflated(AbstractFamily):
+    """With some probability exactly one value, otherwise a draw from another family.
+
+    Raw parameters are the logit of the point and those of the `base`. The density is one with respect to length plus
+    one unit of mass at the point: the logarithm of a probability there, of a density elsewhere. An observation at the
+    point is taken for another, or another for it, in a share `noise` of cases.
+    """
+
+    base: AbstractFamily
+    noise: float = eqx.field(static=True, default=0.001)
+
+    def __check_init__(self) -> None:
+        check_channel(self.noise)
+
+    @property
+    def n_raw(self) -> int:
+        return 1 + self.base.n_raw
+
+    @property
+    def n_features(self) -> int:
+        return 3 + self.base.n_features
+
+    def distribution(self, raw: Float[Array, "*n raw"]) -> dist.Distribution:
+        """Of the base alone: NumPyro has no distribution that is partly a mass and partly a density."""
+        return self.base.distribution(raw[..., 1:])
+
+    def nll(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        at, other = _parts(value)
+        density = self.base.nll(raw[..., 1:], other) - jax.nn.log_sigmoid(-raw[..., 0])
+        return jnp.where(at, -jax.nn.log_sigmoid(raw[..., 0]), density)
+
+    def squared_error(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        """Of the probability of the point."""
+        return ((value == POINT) - jax.nn.sigmoid(raw[..., 0])) ** 2
+
+    def belief(self, raw: np.ndarray, unit: Unit) -> PointMasses:
+        raw = np.asarray(raw, dtype=np.float64)
+        rest = self.base.belief(raw[..., 1:], unit)
+        assert isinstance(rest, AbstractContinuous)
+        return PointMasses(raw[..., 0], unit.point, np.where(unit.log, unit.point, 0.0), rest)
+
+    def marginal(self, value: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        at = value == POINT
+        return np.array([log_odds(float(at.sum()), len(at)), *self.base.marginal(value[~at], trials[~at])])
+
+    def features(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n features"]:
+        at, other = _parts(value)
+        point = jax.nn.sigmoid(raw[..., 0])
+        own = jnp.stack([at.astype(value.dtype), raw[..., 0], normalised(at - point, point * (1 - point))], axis=-1)
+        base = self.base.features(raw[..., 1:], other)
+        return jnp.concatenate([own, jnp.where(at[..., None], 0.0, base)], axis=-1)
+
+    def observed(self, value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        at, other = _parts(value)
+        return jnp.concatenate([self._evidence(at, value)[..., None], self.base.observed(other)], axis=-1)
+
+    def bayes(self, raw: Float[Array, "*n raw"], value: Float[Array, " *n"]) -> Float[Array, "*n raw"]:
+        """The point is weighed exactly; the base learns only from what is not at the point."""
+        at, other = _parts(value)
+        logit = raw[..., 0] + self._evidence(at, value)
+        base = jnp.where(at[..., None], raw[..., 1:], self.base.bayes(raw[..., 1:], other))
+        return jnp.concatenate([logit[..., None], base], axis=-1)
+
+    def kl(self, raw: Float[Array, "*n raw"], other: Float[Array, "*n raw"]) -> Float[Array, " *n"]:
+        """As exact as that of the base."""
+        elsewhere = jax.nn.sigmoid(-raw[..., 0])
+        return bernoulli_kl(raw[..., 0], other[..., 0]) + elsewhere * self.base.kl(raw[..., 1:], other[..., 1:])
+
+    def _evidence(self, at: Array, value: Float[Array, " *n"]) -> Float[Array, " *n"]:
+        return jnp.where(at, 1.0, -1.0).astype(value.dtype) * math.log(1 / self.noise - 1)
+
+
+def _parts(value: Float[Array, " *n"]) -> tuple[Array, Float[Array, " *n"]]:
+    """Whether a value is at the point, and what the base sees of it."""
+    at = value == POINT
+    return at, jnp.where(at, 0.0, value)
