@@ -1,6 +1,6 @@
 """`sporadic demo`"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,8 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
     scores = {name: forecaster.score(test) for name, forecaster in fitted.items()}
     seconds = sum(epoch.seconds for epoch in ours.history)
     console.print(f"Trained {MODEL} for {len(ours.history)} epochs, {seconds:.0f} s.")
-    console.print(_table(scores))
+    for table in _tables(scores):
+        console.print(table)
 
     counts = dict(zip(test.ids, (test.offsets[1:] - test.offsets[:-1]).tolist(), strict=True))
     first, second, *_ = sorted(counts, key=lambda id: -counts[id])
@@ -105,20 +106,25 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
     return 0
 
 
-def _table(scores: "Mapping[str, Score]") -> "Table":
+def _tables(scores: "Mapping[str, Score]") -> "Iterator[Table]":
+    """One of blood values, which have a density, and one of signs, which have probabilities."""
     from rich.table import Table
 
-    targets = next(iter(scores.values()))
-    table = Table(
-        title=f"The next 3 visits of {targets.n_series} held-out patients ({targets.n} values, standardised): blood "
-        "values, then signs"
-    )
-    for name in ("", "nll", "mse", "crps", "in 50 %", "in 95 %", "nll, signs", "Brier", "right"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    for name, score in scores.items():
-        values, signs = score.of_kind(discrete=False), score.of_kind(discrete=True)
-        table.add_row(
-            name, f"{values.nll:.3f}", f"{values.mse:.3f}", f"{values.crps:.3f}", f"{values.coverage[50]:.0%}",
-            f"{values.coverage[95]:.0%}", f"{signs.nll:.3f}", f"{signs.brier:.3f}", f"{signs.accuracy:.0%}",
-        )  # fmt: skip
-    return table
+    for what, discrete, names in (
+        ("blood values", False, ("nll", "mse", "crps", "in 50 %", "in 90 %", "in 95 %")),
+        ("signs", True, ("nll", "Brier", "likeliest was right")),
+    ):
+        parts = {name: score.of_kind(discrete=discrete) for name, score in scores.items()}
+        targets = next(iter(parts.values()))
+        table = Table(title=f"The next 3 visits of {targets.n_series} held-out patients: {targets.n} {what}")
+        table.add_column("", no_wrap=True)
+        for name in names:
+            table.add_column(name, justify="right", no_wrap=True)
+        for name, score in parts.items():
+            if discrete:
+                row = (f"{score.nll:.3f}", f"{score.brier:.3f}", f"{score.accuracy:.0%}")
+            else:
+                covered = (f"{share:.0%}" for share in score.coverage.values())
+                row = (f"{score.nll:.3f}", f"{score.mse:.3f}", f"{score.crps:.3f}", *covered)
+            table.add_row(name, *row)
+        yield table
