@@ -112,7 +112,7 @@ class Intake:
         """
         values = self.column(name)
         numbers, text = _numbers(values)
-        numbers, words, none = numbers.copy(), {}, _says_none(values)
+        numbers, words, none = numbers.copy(), {}, _says_none(values) if text.any() else text
         for code in np.unique(codes[text & (codes >= 0)]):
             own = (codes == code) & (text | none | ~np.isnan(numbers))
             levels = _levels(values[own])
