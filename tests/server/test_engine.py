@@ -146,7 +146,7 @@ def test_what_another_process_stored_is_seen(service, data):
 
 
 def test_memory_is_bounded_by_letting_go_of_what_was_used_longest_ago(service, data):
-    engine = Engine(service.forecaster, service.store, most_series=2)
+    engine = Engine(service.forecaster.stream(), service.store, most_series=2)
     for each in moments(data, service):
         engine.append(Request([each])).result()
     for id in ("0", "1", "2", "3", "0"):
@@ -217,7 +217,7 @@ def test_nothing_comes_before_an_origin(service):
 
 def test_a_full_queue_is_refused_and_a_cancelled_request_is_not_stored(service):
     static = {"age": 50.0, "sex": "f"}
-    engine = Engine(service.forecaster, service.store, most_waiting=2)
+    engine = Engine(service.forecaster.stream(), service.store, most_waiting=2)
     with engine._ready:  # the thread cannot take anything
         kept, gone = (engine.append(Request([Reading(id, 1.0, {"x": 0.5}, (), static)])) for id in ("ann", "bob"))
         with pytest.raises(BusyError, match="try again"):
