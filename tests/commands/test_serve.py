@@ -44,10 +44,8 @@ def test_a_model_and_a_file_are_served_until_interrupted(model, here):
             assert "plotly.js" in client.get("/plotly.js").text[:1000]
             id = str(visits()["patient"].iloc[0])
             answer = client.get("/forecast", params={"id": id, "horizon": 5, "steps": 2}).json()
-            offline = sp.load(model).forecast(
-                sp.read("visits.csv", id="patient", time="day", static=["sex"], origin=0)[[visits()["patient"].iloc[0]]],
-                horizon=5.0, steps=2,
-            )  # fmt: skip
+            panel = sp.read("visits.csv", id="patient", time="day", static=["sex"], origin=0)
+            offline = sp.load(model).forecast(panel[[id]], horizon=5.0, steps=2)
             name = offline.variables[0]
             np.testing.assert_allclose(answer["variables"][name]["mean"], offline.mean()[:, 0], rtol=1e-4)
         service.send_signal(signal.SIGINT)

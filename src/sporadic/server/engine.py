@@ -25,7 +25,7 @@ from sporadic.stream import Snapshot, Stream
 
 _MOST_AT_ONCE = 64  # requests that share a transaction, or a look into the database
 _SPACING = 16  # time points between two snapshots of a series
-_KEPT = 16  # snapshots of a series
+_KEPT = 8  # snapshots of a series, each as large as its state
 
 log = logging.getLogger("sporadic.server")
 

@@ -63,12 +63,12 @@ def routes(service: Service) -> APIRouter:
         """Of this worker, for Prometheus."""
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @router.get("/model", tags=["model"])
+    @router.get("/model", response_model=schemas.Card, tags=["model"])
     def model() -> JSON:
         """What the model is: variables, likelihoods, settings, training."""
         return JSON(service.card())
 
-    @router.get("/calibration", tags=["model"])
+    @router.get("/calibration", response_model=schemas.CalibrationAnswer, tags=["model"])
     def calibration() -> JSON:
         """How honest its forecasts of stored series are."""
         return JSON(service.calibration())
