@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
+from sporadic.server.app import create_app
+from sporadic.server.service import Service
 from tests.server.cluster import Postgres
+from tests.server.direct import Direct
 from tests.server.serving import Served, start
 
 LEVELS = ("none", "some", "much")
@@ -87,3 +90,16 @@ def postgres() -> Iterator[Postgres]:
         yield cluster
     finally:
         cluster.remove()
+
+
+FIRST = {"id": "ann", "time": 1.0, "values": {"weight": 70.0, "edema": "some"}, "static": {"sex": "f", "age": 50.0}}
+
+
+@pytest.fixture
+def service(forecaster: sp.Forecaster, tmp_path: Path) -> Iterator[Service]:
+    """In this process, with one series of one observation."""
+    service = Service(forecaster, f"sqlite:///{tmp_path}/ward.sqlite", name="ward-model")
+    answer = Direct(create_app(service)).post("/observations", {"observations": [FIRST]})
+    assert answer.status == 201
+    yield service
+    service.close()
