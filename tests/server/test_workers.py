@@ -2,8 +2,9 @@
 
 import json
 import random
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,16 +49,9 @@ def beliefs(direct: Direct, id: str) -> Any:
     return answer.json() if answer.status == 200 else answer.status
 
 
-def in_parallel(*acts: Any) -> list[Any]:
-    answers: list[Any] = [None] * len(acts)
-    threads = [
-        threading.Thread(target=lambda k=k, act=act: answers.__setitem__(k, act())) for k, act in enumerate(acts)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
+def in_parallel(*acts: Callable[[], Any]) -> list[Any]:
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return [future.result() for future in [pool.submit(act) for act in acts]]
 
 
 def test_a_retry_on_the_other_worker_is_not_stored_twice(pair):
@@ -69,7 +63,7 @@ def test_a_retry_on_the_other_worker_is_not_stored_twice(pair):
     assert other.status == 422
     assert "another request" in other.sentence
     for n in range(10):
-        answers = in_parallel(*(lambda d=d, n=n: tell(d, "bob", n, f"twice {n}", weight=60.0 + n) for d in pair))
+        answers = in_parallel(*(partial(tell, d, "bob", n, f"twice {n}", weight=60.0 + n) for d in pair))
         assert [(answer.status, answer.json()) for answer in answers] == [(201, {"stored": 1, "known": 0})] * 2
     assert len(first.get("/observations", "id=bob").json()["observations"]) == 10
 
@@ -83,9 +77,7 @@ def test_a_contradiction_names_both_values_on_either_worker(pair):
         assert old in answer.sentence
         assert new in answer.sentence
     for n in range(5):  # at the same time, one of them comes first
-        answers = in_parallel(
-            *(lambda d=d, w=w, n=n: tell(d, "cid", 2.0 + n, weight=w) for d, w in zip(pair, (1.0, 2.0)))
-        )
+        answers = in_parallel(*(partial(tell, pair[k], "cid", 2.0 + n, weight=60.0 + k) for k in range(2)))
         assert sorted(answer.status for answer in answers) == [201, 409]
 
 
@@ -118,7 +110,7 @@ def test_deleting_while_others_write_and_ask_is_no_error(pair):
                 statuses.add(direct(Ask("DELETE", "/series", b"id=fay")).status)
         return statuses
 
-    statuses = set().union(*in_parallel(*(lambda seed=seed: hammer(seed) for seed in range(4))))
+    statuses = set().union(*in_parallel(*(partial(hammer, seed) for seed in range(4))))
     assert statuses <= {200, 201, 204, 404}
     assert tell(pair[0], "fay", 100.0, weight=70.0).status == 201
     assert beliefs(pair[1], "fay")["now"] == 100.0
@@ -133,9 +125,12 @@ def test_many_series_in_any_order_do_not_lock_each_other_out(pair):
         return json.dumps({"observations": told}).encode()
 
     answers = in_parallel(
-        *(lambda d=d, ids=ids, time=time: d.post("/observations", body(ids, time)) for time in (1.0, 2.0)
-          for d, ids in zip(pair, (ids, ids[::-1])))
-    )  # fmt: skip
+        *(
+            partial(pair[k].post, "/observations", body(ids[:: 1 - 2 * k], time))
+            for time in (1.0, 2.0)
+            for k in range(2)
+        )
+    )
     assert [answer.status for answer in answers] == [201] * 4
     assert sum(answer.json()["stored"] for answer in answers) == 120
 
