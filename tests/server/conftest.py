@@ -95,10 +95,11 @@ def postgres() -> Iterator[Postgres]:
 FIRST = {"id": "ann", "time": 1.0, "values": {"weight": 70.0, "edema": "some"}, "static": {"sex": "f", "age": 50.0}}
 
 
-@pytest.fixture
-def service(forecaster: sp.Forecaster, tmp_path: Path) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def service(forecaster: sp.Forecaster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """In this process, with one series of one observation."""
-    service = Service(forecaster, f"sqlite:///{tmp_path}/ward.sqlite", name="ward-model")
+    folder = tmp_path_factory.mktemp("service")
+    service = Service(forecaster, f"sqlite:///{folder}/ward.sqlite", name="ward-model")
     answer = Direct(create_app(service)).post("/observations", {"observations": [FIRST]})
     assert answer.status == 201
     yield service
