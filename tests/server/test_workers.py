@@ -63,7 +63,7 @@ def test_a_retry_on_the_other_worker_is_not_stored_twice(pair):
     assert other.status == 422
     assert "another request" in other.sentence
     for n in range(10):
-        answers = in_parallel(*(partial(tell, d, "bob", n, f"twice {n}", weight=60.0 + n) for d in pair))
+        answers = in_parallel(*(partial(tell, d, "bob", n, f"twice-{n}", weight=60.0 + n) for d in pair))
         assert [(answer.status, answer.json()) for answer in answers] == [(201, {"stored": 1, "known": 0})] * 2
     assert len(first.get("/observations", "id=bob").json()["observations"]) == 10
 
@@ -152,7 +152,7 @@ def test_without_its_database_the_service_says_so_and_recovers(pair, postgres: P
     try:
         for answer in (
             pair[0].get("/health"),
-            tell(pair[0], "ian", 2.0, "ian 2", weight=71.0),
+            tell(pair[0], "ian", 2.0, "ian-2", weight=71.0),
             pair[1].get("/forecast", "id=ian&times=500"),
             pair[1].get("/observations", "id=ian"),
             pair[0](Ask("DELETE", "/series", b"id=ian")),
@@ -165,7 +165,7 @@ def test_without_its_database_the_service_says_so_and_recovers(pair, postgres: P
         postgres.start()
     assert pair[0].get("/health").status == 200
     assert beliefs(pair[1], "ian") == before
-    assert tell(pair[1], "ian", 2.0, "ian 2", weight=71.0).json() == {"stored": 1, "known": 0}
+    assert tell(pair[1], "ian", 2.0, "ian-2", weight=71.0).json() == {"stored": 1, "known": 0}
     assert beliefs(pair[0], "ian")["now"] == 2.0
 
 
