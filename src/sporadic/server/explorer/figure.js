@@ -1,13 +1,15 @@
-// Draws a study: gathers what is to be seen into a scene, and hands it to Plotly.
+// Shows a study: gathers what is to be seen into a scene, sketches it at once, and lets Plotly draw it when all is still.
 
 import { changes, notes, showChanges } from "./changes.js";
 import { Geometry } from "./geometry.js";
 import { layout } from "./layout.js";
 import { traces } from "./panels.js";
+import { erase, sketch } from "./sketch.js";
 import { byId } from "./text.js";
 import { palette } from "./theme.js";
 
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
+const STILL = 160; // milliseconds without a change after which Plotly draws
 
 export function geometryOf(study, width = byId("frame").clientWidth) {
   const { clock, start, end } = study;
@@ -15,7 +17,8 @@ export function geometryOf(study, width = byId("frame").clientWidth) {
   return new Geometry(study.model.variables, width, [clock.shown(start) - edge, clock.shown(end)], study.ranges);
 }
 
-function sceneOf(study, found, colours) {
+/** Data and layout for Plotly, in any size and colours. */
+export function pictureOf(study, geometry, colours, { found = changes(study), hovered = true } = {}) {
   const { clock, answer, model } = study;
   const seen = Object.fromEntries(model.variables.map(({ name }) => [
     name,
@@ -23,28 +26,65 @@ function sceneOf(study, found, colours) {
   ]));
   const supposed = Object.groupBy(
     answer.supposed.map((each) => ({ ...each, x: clock.shown(each.time) })), ({ variable }) => variable);
-  return {
-    variables: model.variables, clock, colours, seen, supposed, notes: notes(found), until: clock.shown(answer.now),
+  const earliest = Math.min(...answer.supposed.map(({ time }) => time));
+  const scene = {
+    cut: Math.max(answer.times.findIndex((time) => time >= earliest), 0),
+    variables: model.variables, clock, colours, hovered, seen, supposed, notes: notes(found), until: clock.shown(answer.now),
     times: answer.times.map((time) => clock.shown(time)), beliefs: answer.beliefs, untouched: answer.untouched,
   };
+  return { data: traces(scene), layout: layout(scene, geometry) };
 }
 
-/** Data and layout for Plotly, in any size and colours. */
-export function pictureOf(study, geometry, colours) {
-  const found = changes(study);
-  const scene = sceneOf(study, found, colours);
-  return { data: traces(scene), layout: layout(scene, geometry), found };
+export class Figure {
+  /** `fitted(geometry)` is called whenever panels got another place. */
+  constructor(fitted) {
+    this.fitted = fitted;
+    this.place = byId("figure");
+    this.study = this.geometry = null;
+    this.version = 0; // of what is to be seen
+    this.held = false;
+    addEventListener("pointerdown", () => (this.held = true), true);
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (this.held = false), true);
+  }
+
+  /** The newest answer, at once. The axes stay until Plotly draws. */
+  async show(study) {
+    if (this.study !== study || !this.geometry) return this.draw(study);
+    this.version++;
+    this.place.dataset.state = "sketched";
+    const found = changes(study);
+    const { data, layout: arranged } = pictureOf(study, this.geometry, palette(), { found, hovered: false });
+    sketch(data, arranged, this.geometry);
+    showChanges(study, found);
+    this.later();
+  }
+
+  later() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => (this.held ? this.later() : this.draw(this.study)), STILL);
+  }
+
+  /** All of it, by Plotly. */
+  async draw(study) {
+    if (!study?.answer || byId("view-series").hidden) return;
+    clearTimeout(this.waiting);
+    const version = ++this.version;
+    this.study = study;
+    this.geometry = geometryOf(study);
+    const found = changes(study);
+    const { data, layout: arranged } = pictureOf(study, this.geometry, palette(), { found });
+    await window.Plotly.react(this.place, data, arranged, CONFIG);
+    if (version !== this.version) return;
+    erase();
+    showChanges(study, found);
+    this.place.setAttribute("aria-label", told(study));
+    this.place.dataset.state = "drawn";
+    this.fitted(this.geometry);
+  }
 }
 
-export async function draw(study) {
-  const geometry = geometryOf(study);
-  const { data, layout: arranged, found } = pictureOf(study, geometry, palette());
-  const figure = byId("figure");
-  await window.Plotly.react(figure, data, arranged, CONFIG);
-  showChanges(study, found);
-  const known = study.points.filter(({ time }) => time <= study.answer.now).length;
-  figure.setAttribute("aria-label",
-    `Beliefs about ${study.model.variables.length} variables of series ${study.id}, ` +
-    `${study.clock.told(study.answer.now)}: ${known} of ${study.points.length} time points are known.`);
-  return geometry;
+function told({ id, model, clock, points, answer }) {
+  const known = points.filter(({ time }) => time <= answer.now).length;
+  return `Beliefs about ${model.variables.length} variables of series ${id}, ${clock.told(answer.now)}: ` +
+    `${known} of ${points.length} time points are known.`;
 }

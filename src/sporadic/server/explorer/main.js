@@ -6,7 +6,7 @@ import { Calibration } from "./calibration.js";
 import { Card } from "./card.js";
 import { Clock } from "./clock.js";
 import { downloadCsv, downloadPng } from "./download.js";
-import { draw } from "./figure.js";
+import { Figure } from "./figure.js";
 import { Handle } from "./handle.js";
 import { Latest } from "./latest.js";
 import * as messages from "./messages.js";
@@ -31,6 +31,10 @@ const whatIf = new WhatIf((moment) => {
   since = moment;
   return refresh.ask();
 });
+const figure = new Figure((geometry) => {
+  handle.fit(geometry);
+  whatIf.fit(geometry);
+});
 const picker = new Picker((id) => open(id, { step: true }), messages.tell);
 const calibration = new Calibration();
 const card = new Card();
@@ -41,25 +45,19 @@ const tabs = new Tabs((tab) => {
 
 /** Asks for the beliefs that go with what is shown, and draws them. An answer about another series comes too late. */
 const refresh = new Latest(async () => {
-  const [asked, moment] = [study, since];
+  const asked = study;
   try {
     const answer = await asked.ask();
     if (asked !== study || Boolean(answer.untouched) !== asked.supposed.length > 0) return;
     asked.take(answer);
-    await show();
+    await figure.show(asked);
     if (byId("message").dataset.kind !== "empty") messages.clear();
-    if (moment !== null && moment === since) measure(moment);
+    if (since !== null && !refresh.wanted) measure(since);
   } catch (failure) {
     if (asked === study) messages.tell(failure, () => refresh.ask());
   }
 });
 
-async function show() {
-  if (!study?.answer || byId("view-series").hidden) return;
-  const geometry = await draw(study);
-  handle.fit(geometry);
-  whatIf.fit(geometry);
-}
 
 /** From the reader's hand to the painted page. */
 function measure(moment) {
@@ -118,7 +116,7 @@ function close() {
 }
 
 function look(tab) {
-  if (tab === "series") show();
+  if (tab === "series") figure.draw(study);
   if (tab === "calibration") calibration.show(model, messages.tell);
   if (tab === "card") card.show(model, messages.tell);
 }
@@ -153,14 +151,14 @@ async function start() {
 }
 
 startTheme(byId("theme"), () => {
-  show();
+  figure.draw(study);
   calibration.redraw();
   card.redraw();
 });
 addEventListener("hashchange", follow);
 addEventListener("popstate", follow);
 new ResizeObserver(() => {
-  show();
+  figure.draw(study);
   calibration.redraw();
   card.redraw();
 }).observe(byId("frame").parentElement.parentElement);

@@ -1,12 +1,12 @@
-// The traces of the figure: for each variable always the same ones in the same order, so that a redraw is cheap.
+// The traces of the figure, variable by variable: a belief, what was observed, and what is supposed.
 
 import { chances, hasLevels, height, isBinary, isCount } from "./kinds.js";
 import { number, plain } from "./text.js";
 import { levelColours } from "./theme.js";
 
 /**
- * What is to be drawn: `variables`; `times` as shown and `beliefs` by variable; `untouched` beliefs, or null; `seen` and
- * `supposed` observations by variable as {x, value, known}; `colours`.
+ * What is to be drawn: `variables`; `times` as shown and `beliefs` by variable; `untouched` beliefs, or null, which differ
+ * from the time numbered `cut` on; `seen` and `supposed` observations by variable as {x, value, known}; `colours`; and whether there is a text for what is `hovered`.
  */
 export function traces(scene) {
   return scene.variables.flatMap((variable, row) => {
@@ -20,29 +20,40 @@ export function traces(scene) {
 
 // -- numbers -----------------------------------------------------------------------------------------------------------
 
-function bands({ times, beliefs, untouched, colours }, variable) {
-  const belief = beliefs?.[variable.name];
-  const before = untouched?.[variable.name];
-  const [line, inner, outer] = untouched
-    ? [colours.supposed, colours.supposedInner, colours.supposedOuter]
-    : [colours.belief, colours.inner, colours.outer];
-  const [x, ...lines] = curves(variable, times, belief ? parts(belief) : []);
-  const [low95, high95, low50, high50, mean] = lines;
+/** One belief; or, from the first supposed time on, the new one and, dashed, the untouched one. */
+function bands(scene, variable) {
+  const { times, untouched, cut, colours } = scene;
+  const belief = scene.beliefs[variable.name];
+  const own = [colours.belief, colours.inner, colours.outer];
+  if (!untouched) return fan(scene, variable, belief, times, "", own);
+  const [before, after] = [(list) => list.slice(0, cut + 1), (list) => list.slice(cut)];
+  const old = untouched[variable.name];
   return [
-    { name: "95 %", ...area(x, low95, high95), ...filled(outer) },
-    { name: "50 %", ...area(x, low50, high50), ...filled(inner) },
-    dashes(variable, times, before ? [before.mean, before.intervals["95"].low, before.intervals["95"].high] : [], colours.untouched),
-    {
-      name: "mean", mode: "lines", x, y: mean ?? [], line: { color: line, width: 1.8 },
-      customdata: mean ? x.map((_, i) => [number(mean[i]), number(low95[i]), number(high95[i])]) : [],
-      hovertemplate: "<b>%{meta}</b> %{customdata[0]}<br>95 %: %{customdata[1]} to %{customdata[2]}<extra></extra>",
-    },
+    ...fan(scene, variable, kept(belief, before), before(times), "", own),
+    ...fan(scene, variable, kept(belief, after), after(times), "what if ", [colours.supposed, colours.supposedInner, colours.supposedOuter]),
+    dashes(variable, after(times), [old.mean, old.intervals["95"].low, old.intervals["95"].high].map(after), colours.untouched),
   ];
 }
 
-const parts = ({ intervals, mean }) => [
-  intervals["95"].low, intervals["95"].high, intervals["50"].low, intervals["50"].high, mean,
-];
+const kept = ({ mean, intervals }, part) => ({
+  mean: part(mean),
+  intervals: Object.fromEntries(Object.entries(intervals).map(([level, { low, high }]) => [level, { low: part(low), high: part(high) }])),
+});
+
+function fan({ hovered }, variable, { mean, intervals }, times, what, [line, inner, outer]) {
+  const [x, y, low95, high95, low50, high50] = curves(variable, times, [
+    mean, intervals["95"].low, intervals["95"].high, intervals["50"].low, intervals["50"].high,
+  ]);
+  return [
+    { name: `${what}95 %`, ...area(x, low95, high95), ...filled(outer) },
+    { name: `${what}50 %`, ...area(x, low50, high50), ...filled(inner) },
+    {
+      name: `${what}mean`, mode: "lines", x, y, line: { color: line, width: 1.8 },
+      customdata: hovered ? x.map((_, i) => [number(y[i]), number(low95[i]), number(high95[i])]) : [],
+      hovertemplate: `<b>%{meta}</b> ${what}%{customdata[0]}<br>95 %: %{customdata[1]} to %{customdata[2]}<extra></extra>`,
+    },
+  ];
+}
 
 /** Times and values as drawn: as they are, or for counts in steps. */
 function curves(variable, times, lines) {
@@ -53,7 +64,6 @@ function curves(variable, times, lines) {
 }
 
 function area(x, low, high) {
-  if (!low) return { x: [], y: [] };
   const kept = [...x.keys()].filter((i) => low[i] !== null && high[i] !== null);
   const back = kept.toReversed();
   return {
@@ -64,40 +74,33 @@ function area(x, low, high) {
 
 const filled = (fillcolor) => ({ mode: "lines", fill: "toself", fillcolor, line: { width: 0 }, hoverinfo: "skip" });
 
-/** The belief without what is supposed: the first line dashed, its limits dotted all the finer. */
+/** The belief without what is supposed: its mean and its limits. */
 function dashes(variable, times, lines, color) {
   const [x, ...drawn] = curves(variable, times, lines);
-  const gap = [null];
   return {
     name: "untouched", mode: "lines", hoverinfo: "skip", line: { color, width: 1.4, dash: "5px,4px" },
-    x: drawn.flatMap(() => [...x, null]), y: drawn.flatMap((line) => [...line, ...gap]),
+    x: drawn.flatMap(() => [...x, null]), y: drawn.flatMap((line) => [...line, null]),
   };
 }
 
 // -- levels ------------------------------------------------------------------------------------------------------------
 
 /** Areas on top of each other from 0 to 1, the first level lowest; of two levels, the probability of the second. */
-function ribbons({ times, beliefs, untouched, colours }, variable) {
+function ribbons({ times, beliefs, untouched, cut, colours, hovered }, variable) {
   const shades = levelColours(variable);
   const order = stacking(variable);
-  const tops = (belief) => stacked(order.map((k) => chances(variable, belief)[k]));
-  const belief = beliefs?.[variable.name];
-  const drawn = belief ? tops(belief) : [];
-  const before = untouched?.[variable.name];
-  const share = belief ? chances(variable, belief) : [];
-  return [
-    ...order.map((k, place) => ({
-      name: plain(variable.levels[k]), mode: "lines", x: belief ? times : [], y: drawn[place] ?? [],
-      fill: place ? "tonexty" : "tozeroy", fillcolor: shades[k], line: { color: colours.paper, width: place < order.length - 1 ? 1 : 0 },
-      customdata: share[k] ? share[k].map((p) => number(p, 2)) : [], text: plain(variable.levels[k]),
-      hovertemplate: "<b>%{meta}</b> P(%{text}) %{customdata}<extra></extra>",
-    })),
-    {
-      name: "untouched", mode: "lines", hoverinfo: "skip", line: { color: colours.supposed, width: 1.6, dash: "5px,4px" },
-      x: before ? order.slice(1).flatMap(() => [...times, null]) : [],
-      y: before ? tops(before).slice(0, -1).flatMap((line) => [...line, null]) : [],
-    },
-  ];
+  const share = chances(variable, beliefs[variable.name]);
+  const tops = stacked(order.map((k) => share[k]));
+  const drawn = order.map((k, place) => ({
+    name: plain(variable.levels[k]), mode: "lines", x: times, y: tops[place],
+    fill: place ? "tonexty" : "tozeroy", fillcolor: shades[k], line: { color: colours.paper, width: place < order.length - 1 ? 1 : 0 },
+    customdata: hovered ? share[k].map((p) => number(p, 2)) : [], text: plain(variable.levels[k]),
+    hovertemplate: "<b>%{meta}</b> P(%{text}) %{customdata}<extra></extra>",
+  }));
+  if (!untouched) return drawn;
+  const before = chances(variable, untouched[variable.name]);
+  const lines = stacked(order.map((k) => before[k].slice(cut))).slice(0, -1);
+  return [...drawn, dashes(variable, times.slice(cut), lines, colours.supposed)];
 }
 
 export const stacking = (variable) => (isBinary(variable) ? [1, 0] : variable.levels.map((_, k) => k));

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { rangeOf, widest } from "./geometry.js";
 
-const STEPS = 140;
+const STEPS = 100;
 const LEVELS = [50, 95];
 
 export class Study {

@@ -100,8 +100,8 @@ export class WhatIf {
     const move = (next) => {
       const to = this.at(next);
       moving ||= Math.hypot(to.x - from.x, to.y - from.y) > 3;
-      if (!moving) return;
-      this.update(() => Object.assign(each, { time: this.timeAt(to.x), value: this.geometry.valueAt(row, to.y) }));
+      const there = { time: this.timeAt(to.x), value: this.geometry.valueAt(row, to.y) };
+      if (moving && (there.time !== each.time || there.value !== each.value)) this.update(() => Object.assign(each, there));
     };
     const release = (end) => {
       if (moving && end.type === "pointerup") move(end);
