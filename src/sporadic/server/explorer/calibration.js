@@ -73,7 +73,7 @@ export class Calibration {
     const levels = levelsOf(found);
     const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
     const rows = [...found.variables, found.total].map((each) => [
-      each.name, each.likelihood ?? "", each.n.toLocaleString("en"), number(each.nll), number(each.mse), number(each.crps),
+      each.name, each === found.total ? "" : each.likelihood, each.n.toLocaleString("en"), number(each.nll), number(each.mse), number(each.crps),
       number(each.brier), share(each.accuracy), ...levels.map((level) => share(each.coverage?.[level])),
     ]);
     return table("Scores by variable",

@@ -37,10 +37,11 @@ export class Card {
       element("h3", { textContent: "Training" }),
       model.history.length ? this.curve : element("p", { className: "note", textContent: "This model has no training history." }),
       element("h3", { textContent: "Scores" }), this.scores,
-      table("Variables", ["variable", "likelihood", "levels"],
-        model.variables.map(({ name, likelihood, levels }) => [name, likelihood, levels.length ? levels.join(" · ") : "–"]), { "data-testid": "variables" }),
-      inputs(model),
-      table("Settings", ["setting", "value"], Object.entries(model.settings).map(([name, value]) => [name, setting(value)]), { "data-testid": "settings" }));
+      element("div", { className: "tables" },
+        table("Variables", ["variable", "likelihood", "levels"],
+          model.variables.map(({ name, likelihood, levels }) => [name, likelihood, levels.length ? levels.join(" · ") : "–"]), { "data-testid": "variables" }),
+        inputs(model),
+        table("Settings", ["setting", "value"], Object.entries(model.settings).map(([name, value]) => [name, setting(value)]), { "data-testid": "settings" })));
   }
 
   redraw() {

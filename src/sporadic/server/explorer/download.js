@@ -29,7 +29,7 @@ export function csvOf(study) {
     const told = answer.untouched ? { "what if": answer.beliefs, belief: answer.untouched } : { belief: answer.beliefs };
     for (const [what, beliefs] of Object.entries(told)) rows.push(...believed(study, variable, what, beliefs[variable.name], levels));
   }
-  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  return rows.map((row) => head.map((_, i) => cell(row[i])).join(",")).join("\r\n") + "\r\n";
 }
 
 function believed({ id, clock, answer }, variable, what, belief, levels) {

@@ -7,6 +7,7 @@ import { traces } from "./panels.js";
 import { erase, sketch } from "./sketch.js";
 import { byId } from "./text.js";
 import { palette } from "./theme.js";
+import { shownOf } from "./variables.js";
 
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
 const STILL = 160; // milliseconds without a change after which Plotly draws
@@ -14,13 +15,15 @@ const STILL = 160; // milliseconds without a change after which Plotly draws
 export function geometryOf(study, width = byId("frame").clientWidth) {
   const { clock, start, end } = study;
   const edge = (end - start) / 60; // or the first observation would lie on the axis
-  return new Geometry(study.model.variables, width, [clock.shown(start) - edge, clock.shown(end)], study.ranges);
+  const variables = shownOf(study);
+  return new Geometry(variables, width, [clock.shown(start) - edge, clock.shown(end)], variables.map(({ name }) => study.ranges[name]));
 }
 
 /** Data and layout for Plotly, in any size and colours. */
 export function pictureOf(study, geometry, colours, { found = changes(study), hovered = true } = {}) {
-  const { clock, answer, model } = study;
-  const seen = Object.fromEntries(model.variables.map(({ name }) => [
+  const { clock, answer } = study;
+  const { variables } = geometry;
+  const seen = Object.fromEntries(variables.map(({ name }) => [
     name,
     study.of(name).map(({ time, value }) => ({ x: clock.shown(time), value, known: time <= answer.now })),
   ]));
@@ -29,7 +32,7 @@ export function pictureOf(study, geometry, colours, { found = changes(study), ho
   const earliest = Math.min(...answer.supposed.map(({ time }) => time));
   const scene = {
     cut: Math.max(answer.times.findIndex((time) => time >= earliest), 0),
-    variables: model.variables, clock, colours, hovered, seen, supposed, notes: notes(found), until: clock.shown(answer.now),
+    variables, clock, colours, hovered, seen, supposed, notes: notes(found), until: clock.shown(answer.now),
     times: answer.times.map((time) => clock.shown(time)), beliefs: answer.beliefs, untouched: answer.untouched,
   };
   return { data: traces(scene), layout: layout(scene, geometry) };
@@ -84,7 +87,8 @@ export class Figure {
 }
 
 function told({ id, model, clock, points, answer }) {
+  const shown = shownOf({ model, points });
   const known = points.filter(({ time }) => time <= answer.now).length;
-  return `Beliefs about ${model.variables.length} variables of series ${id}, ${clock.told(answer.now)}: ` +
+  return `Beliefs about ${shown.length} variables of series ${id}, ${clock.told(answer.now)}: ` +
     `${known} of ${points.length} time points are known.`;
 }

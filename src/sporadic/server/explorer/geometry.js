@@ -3,7 +3,7 @@
 
 import { hasLevels, isBinary, isCount, isLog, onAxis, valueAt } from "./kinds.js";
 
-const GAP = 16;
+const GAP = 18;
 
 export class Geometry {
   constructor(variables, width, span, ranges) {

@@ -33,7 +33,7 @@ function timeAxis(clock, geometry, colours, more) {
   return {
     type: clock.dated ? "date" : "linear", range: [...geometry.span], fixedrange: true, gridcolor: colours.line, zeroline: false,
     nticks: geometry.narrow ? 5 : 9, ticks: "outside", ticklen: 4, tickcolor: colours.soft, tickfont: { color: colours.soft },
-    showline: false, hoverformat: clock.dated ? "%Y-%m-%d %H:%M" : undefined, exponentformat: "none", ...more,
+    showline: false, hoverformat: clock.dated ? "%Y-%m-%d %H:%M" : ".5~r", exponentformat: "none", ...more,
   };
 }
 
@@ -43,13 +43,13 @@ function valueAxis(variable, range, domain, geometry, colours) {
     type: isLog(variable) ? "log" : "linear", range: [...range], domain, anchor: "x", fixedrange: true, zeroline: false,
     gridcolor: colours.line, automargin: false, tickfont: { size: 11, color: colours.soft }, showline: true, linecolor: colours.line,
     title: { text: plain(short(variable.name, length)), standoff: 4, font: { size: variable.name.length > 9 ? 11 : 12.5, color: colours.ink } },
-    ...ticks(variable, range, geometry.narrow ? 5 : 8),
+    ...ticks(variable, range, geometry.narrow ? 5 : 8, colours),
   };
 }
 
-function ticks(variable, range, most) {
+function ticks(variable, range, most, colours) {
   if (hasLevels(variable)) {
-    const shades = levelColours(variable);
+    const shades = levelColours(variable, colours);
     const name = (k) => `${plain(short(variable.levels[k], most))} <span style="color:${shades[k]}">■</span>`;
     const rows = variable.levels.map((_, k) => (isBinary(variable) ? k : (k + 0.5) / variable.levels.length));
     const every = Math.ceil(rows.length / 6);

@@ -15,6 +15,7 @@ import { Study } from "./study.js";
 import { Tabs } from "./tabs.js";
 import { byId } from "./text.js";
 import { startTheme } from "./theme.js";
+import { offerVariables } from "./variables.js";
 import { WhatIf } from "./whatif.js";
 
 let model = null;
@@ -35,23 +36,25 @@ const figure = new Figure((geometry) => {
   handle.fit(geometry);
   whatIf.fit(geometry);
 });
-const picker = new Picker((id) => open(id, { step: true }), messages.tell);
+const picker = new Picker((id) => open(id, { step: true }), (failure, retry) => messages.tell(failure, study ? retry : start));
 const calibration = new Calibration();
 const card = new Card();
 const tabs = new Tabs((tab) => {
   note({ step: true });
+  messages.forget();
   look(tab);
 });
 
 /** Asks for the beliefs that go with what is shown, and draws them. An answer about another series comes too late. */
 const refresh = new Latest(async () => {
   const asked = study;
+  if (!asked) return;
   try {
     const answer = await asked.ask();
     if (asked !== study || Boolean(answer.untouched) !== asked.supposed.length > 0) return;
     asked.take(answer);
     await figure.show(asked);
-    if (byId("message").dataset.kind !== "empty") messages.clear();
+    messages.forget();
     if (since !== null && !refresh.wanted) measure(since);
   } catch (failure) {
     if (asked === study) messages.tell(failure, () => refresh.ask());
@@ -100,6 +103,7 @@ async function open(id, { now = null, step = false } = {}) {
   picker.choose(study.id);
   handle.show(study);
   whatIf.show(study);
+  offerVariables(study, () => figure.draw(study));
   note({ step });
   await refresh.ask();
 }
@@ -134,6 +138,10 @@ async function follow() {
 }
 
 async function start() {
+  if (!window.Plotly) {
+    messages.tell(new api.Failure(0, "The figures' script did not come: the service has none at /plotly.js."), () => location.reload());
+    return;
+  }
   try {
     model = await api.model();
   } catch (failure) {
@@ -155,7 +163,6 @@ startTheme(byId("theme"), () => {
   calibration.redraw();
   card.redraw();
 });
-addEventListener("hashchange", follow);
 addEventListener("popstate", follow);
 new ResizeObserver(() => {
   figure.draw(study);

@@ -7,12 +7,18 @@ const place = () => byId("message");
 
 export function clear() {
   place().hidden = true;
+  delete place().dataset.kind;
   place().replaceChildren();
+}
+
+/** Takes back what was said of a request, but not what there is to know of the database. */
+export function forget() {
+  if (["gone", "failure"].includes(place().dataset.kind)) clear();
 }
 
 function say(kind, ...content) {
   place().dataset.kind = kind;
-  place().replaceChildren(...content);
+  place().replaceChildren(...content.filter((part) => part !== null));
   place().hidden = false;
 }
 
@@ -20,13 +26,14 @@ function say(kind, ...content) {
 export function tell(failure, retry) {
   if (failure.status === 401) return askForToken(retry);
   if (failure.status === undefined) console.error(failure);
+  const hopeless = failure.status >= 400 && failure.status < 500; // the same request would be refused again
   const again = () => {
     clear();
     retry();
   };
   say(failure.status === 0 ? "gone" : "failure",
     element("p", { textContent: failure.status === undefined ? "The explorer itself failed; the browser's console says where." : failure.message }),
-    retry ? element("button", { type: "button", textContent: "Try again", "data-testid": "retry", onclick: again }) : null);
+    retry && !hopeless ? element("button", { type: "button", textContent: "Try again", "data-testid": "retry", onclick: again }) : null);
 }
 
 export function unknownSeries(id) {

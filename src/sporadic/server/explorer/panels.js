@@ -6,7 +6,8 @@ import { levelColours } from "./theme.js";
 
 /**
  * What is to be drawn: `variables`; `times` as shown and `beliefs` by variable; `untouched` beliefs, or null, which differ
- * from the time numbered `cut` on; `seen` and `supposed` observations by variable as {x, value, known}; `colours`; and whether there is a text for what is `hovered`.
+ * from the time numbered `cut` on; `seen` and `supposed` observations by variable as {x, value, known}; `colours`;
+ * and whether there is to be a text for what is `hovered`.
  */
 export function traces(scene) {
   return scene.variables.flatMap((variable, row) => {
@@ -87,7 +88,7 @@ function dashes(variable, times, lines, color) {
 
 /** Areas on top of each other from 0 to 1, the first level lowest; of two levels, the probability of the second. */
 function ribbons({ times, beliefs, untouched, cut, colours, hovered }, variable) {
-  const shades = levelColours(variable);
+  const shades = levelColours(variable, colours);
   const order = stacking(variable);
   const share = chances(variable, beliefs[variable.name]);
   const tops = stacked(order.map((k) => share[k]));

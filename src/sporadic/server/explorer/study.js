@@ -12,9 +12,8 @@ export class Study {
     this.points = record.observations.map(({ time, values }) => ({ time: clock.read(time), values }));
     this.first = this.points[0].time;
     this.last = this.points.at(-1).time;
-    this.start = record.origin === null ? this.first : Math.min(clock.read(record.origin), this.first);
-    const length = this.last - this.start || clock.span || 1;
-    this.end = this.last + length / 4;
+    this.start = this.first;
+    this.end = this.last + (this.last - this.first || clock.span || 1) / 4;
     this.now = Number.isFinite(now) ? Math.min(Math.max(now, this.first), this.last) : this.last;
     this.supposed = []; // {key, variable, time, value}
     this.answer = null;
@@ -61,17 +60,26 @@ export class Study {
   /** Takes an answer in. Axes may grow by it but never shrink, so that what moves is the belief and not the axis. */
   take(answer) {
     this.answer = answer;
+    this.start = Math.min(this.start, answer.times[0]);
     const found = this.model.variables.map((variable) =>
       rangeOf(variable, [...this.of(variable.name).map(({ value }) => Number(value)),
         ...answer.supposed.filter((each) => each.variable === variable.name).map(({ value }) => Number(value))],
       answer.beliefs[variable.name]));
-    this.ranges = this.ranges ? found.map((range, row) => widest(range, this.ranges[row])) : found;
+    const names = this.model.variables.map(({ name }) => name);
+    this.ranges = Object.fromEntries(found.map((range, i) => [names[i], this.ranges ? widest(range, this.ranges[names[i]]) : range]));
   }
 
   suppose(variable, time, value) {
+    this.reach(time);
     const made = { key: nextKey++, variable, time, value };
     this.supposed.push(made);
     return made;
+  }
+
+  /** Makes the axis as long as it has to be to show this time. */
+  reach(time) {
+    if (time > this.end) this.end = time + (time - this.start) / 20;
+    this.start = Math.min(this.start, time);
   }
 
   forget(key) {

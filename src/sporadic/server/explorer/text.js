@@ -34,8 +34,11 @@ export function number(value, digits = 3) {
   return shown.replace("-", "−");
 }
 
-export const signed = (value, digits = 2) =>
-  value === null || !Number.isFinite(value) ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+export function signed(value, digits = 2) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value).toFixed(digits);
+  return Number(size) === 0 ? size : `${value < 0 ? "−" : "+"}${size}`;
+}
 
 /** A table of text, or elements, with its first column as row heads. */
 export function table(caption, heads, rows, properties = {}) {

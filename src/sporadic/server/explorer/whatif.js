@@ -75,6 +75,8 @@ export class WhatIf {
       let grip = place.querySelector(`[data-key="${each.key}"]`);
       if (!grip) place.append((grip = this.grip(each)));
       const row = this.geometry.variables.findIndex(({ name }) => name === each.variable);
+      grip.hidden = row < 0;
+      if (row < 0) continue;
       grip.style.left = `${this.geometry.x(this.study.clock.shown(each.time))}px`;
       grip.style.top = `${this.geometry.y(row, each.value)}px`;
       grip.setAttribute("aria-label", `Supposed: ${each.variable} ${each.value}, ${this.study.clock.told(each.time)}`);
@@ -84,7 +86,10 @@ export class WhatIf {
   grip(each) {
     const grip = element("button", { type: "button", className: "grip", "data-key": each.key, "data-testid": "grip" });
     const forget = () => this.update(() => this.study.forget(each.key));
-    grip.addEventListener("dblclick", forget);
+    const made = performance.now();
+    grip.addEventListener("dblclick", () => {
+      if (performance.now() - made > 600) forget(); // not the second half of the click that put it there
+    });
     grip.addEventListener("keydown", (event) => this.nudge(event, each, forget));
     grip.addEventListener("pointerdown", (event) => this.drag(event, each, grip));
     return grip;
@@ -199,7 +204,10 @@ export class WhatIf {
     });
     time.addEventListener("change", () => {
       const read = study.clock.unfield(time.value);
-      if (Number.isFinite(read)) this.update(() => Object.assign(each, { time: read }));
+      if (Number.isFinite(read)) {
+        study.reach(read);
+        this.update(() => Object.assign(each, { time: read }));
+      }
     });
     const value = this.valueField(variable, each);
     const remove = element("button", {
