@@ -42,21 +42,22 @@ export function showChanges(study, found) {
   if (!found.length) return place.replaceChildren();
   const latest = Math.max(...study.answer.supposed.map(({ time }) => time));
   const end = study.answer.times.at(-1);
+  const most = Math.max(0.5, ...found.flatMap(({ soon, late }) => [soon, late].map(({ moved }) => Math.abs(moved ?? 0))));
   const tables = [
     ["soon", `Right after ${study.clock.told(latest)}`, "change-table"],
     ["late", `At the end, ${study.clock.told(end)}`, "change-table-end"],
   ].map(([when, caption, testid]) =>
     table(caption, ["variable", "mean before → after", "change, sd"],
-      found.map((each) => row(each, each[when], study)), { className: "changes", "data-testid": testid }));
+      found.map((each) => row(each, each[when], study, most)), { className: "changes", "data-testid": testid }));
   place.replaceChildren(...tables,
     element("p", { className: "note", textContent: "sd: in standard deviations of the untouched belief." }));
 }
 
-function row({ variable }, { from, to, moved, what }, study) {
+function row({ variable }, { from, to, moved, what }, study, most) {
   const own = study.answer.supposed.some((each) => each.variable === variable.name);
   const name = element("span", { textContent: `${variable.name}${own ? " ◆" : ""}`, title: own ? "supposed" : "" });
   const bar = element("i", { className: "bar" });
-  bar.style.setProperty("--moved", String(Math.max(-1, Math.min(1, (moved ?? 0) / 3))));
+  bar.style.setProperty("--moved", String((moved ?? 0) / most));
   bar.classList.toggle("down", (moved ?? 0) < 0);
   return [
     name,

@@ -46,6 +46,10 @@ export class Figure {
     this.study = this.geometry = null;
     this.version = 0; // of what is to be seen
     this.held = false;
+    byId("frame").addEventListener("pointerover", (event) => {
+      if (!this.place.contains(event.target)) this.unhover(); // over a grip, of which Plotly knows nothing
+    });
+    byId("frame").addEventListener("pointerleave", () => this.unhover());
     addEventListener("pointerdown", () => (this.held = true), true);
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (this.held = false), true);
   }
@@ -57,9 +61,14 @@ export class Figure {
     this.place.dataset.state = "sketched";
     const found = changes(study);
     const { data, layout: arranged } = pictureOf(study, this.geometry, palette(), { found, hovered: false });
+    this.unhover();
     sketch(data, arranged, this.geometry);
     showChanges(study, found);
     this.later();
+  }
+
+  unhover() {
+    if (this.geometry) window.Plotly.Fx.unhover(this.place);
   }
 
   later() {

@@ -95,8 +95,8 @@ function ribbons({ times, beliefs, untouched, cut, colours, hovered }, variable)
   const drawn = order.map((k, place) => ({
     name: plain(variable.levels[k]), mode: "lines", x: times, y: tops[place],
     fill: place ? "tonexty" : "tozeroy", fillcolor: shades[k], line: { color: colours.paper, width: place < order.length - 1 ? 1 : 0 },
-    customdata: hovered ? share[k].map((p) => number(p, 2)) : [], text: plain(variable.levels[k]),
-    hovertemplate: "<b>%{meta}</b> P(%{text}) %{customdata}<extra></extra>",
+    customdata: hovered ? share[k].map((p) => `P(${plain(variable.levels[k])}) ${number(p, 2)}`) : [],
+    hovertemplate: "<b>%{meta}</b> %{customdata}<extra></extra>",
   }));
   if (!untouched) return drawn;
   const before = chances(variable, untouched[variable.name]);

@@ -14,7 +14,7 @@ export const PALETTES = {
     paper: "#14191d", ink: "#e4e9ec", soft: "#a7b3bb", line: "#2b343a", future: "rgba(200, 215, 225, 0.09)",
     belief: "#56B4E9", inner: "rgba(86, 180, 233, 0.34)", outer: "rgba(86, 180, 233, 0.17)",
     supposed: "#E69F00", supposedInner: "rgba(230, 159, 0, 0.34)", supposedOuter: "rgba(230, 159, 0, 0.17)",
-    untouched: "#56B4E9", edge: "#14191d", ramp: ["#22323e", "#2a4f69", "#33729a", "#4a9bcd", "#86cbf3"],
+    untouched: "#56B4E9", edge: "#14191d", ramp: ["#22323e", "#2a4f69", "#2f6a90", "#3f8cbc", "#62b0e0"],
   },
 };
 
