@@ -46,6 +46,7 @@ export class Figure {
     this.study = this.geometry = null;
     this.version = 0; // of what is to be seen
     this.held = false;
+    this.awaited = false;
     byId("frame").addEventListener("pointerover", (event) => {
       if (!this.place.contains(event.target)) this.unhover(); // over a grip, of which Plotly knows nothing
     });
@@ -54,11 +55,17 @@ export class Figure {
     for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (this.held = false), true);
   }
 
+  /** The state of the figure, for all to see: an answer is awaited, sketched, drawn, or did not come. */
+  tell(state) {
+    this.awaited = state === "awaited" || (this.awaited && state !== "answered" && state !== "failed");
+    if (!this.awaited || state === "awaited") this.place.dataset.state = state;
+  }
+
   /** The newest answer, at once. The axes stay until Plotly draws. */
   async show(study) {
     if (this.study !== study || !this.geometry) return this.draw(study);
     this.version++;
-    this.place.dataset.state = "sketched";
+    this.tell("sketched");
     const found = changes(study);
     const { data, layout: arranged } = pictureOf(study, this.geometry, palette(), { found, hovered: false });
     this.unhover();
@@ -90,7 +97,7 @@ export class Figure {
     erase();
     showChanges(study, found);
     this.place.setAttribute("aria-label", told(study));
-    this.place.dataset.state = "drawn";
+    this.tell("drawn");
     this.fitted(this.geometry);
   }
 }

@@ -26,11 +26,11 @@ let since = null; // when the reader last changed what is supposed
 
 const handle = new Handle(() => {
   note();
-  return refresh.ask();
+  return ask();
 });
 const whatIf = new WhatIf((moment) => {
   since = moment;
-  return refresh.ask();
+  return ask();
 });
 const figure = new Figure((geometry) => {
   handle.fit(geometry);
@@ -52,15 +52,23 @@ const refresh = new Latest(async () => {
   try {
     const answer = await asked.ask();
     if (asked !== study || Boolean(answer.untouched) !== asked.supposed.length > 0) return;
+    if (!refresh.wanted) figure.tell("answered");
     asked.take(answer);
     await figure.show(asked);
     messages.forget();
     if (since !== null && !refresh.wanted) measure(since);
   } catch (failure) {
-    if (asked === study) messages.tell(failure, () => refresh.ask());
+    if (asked !== study) return;
+    since = null;
+    figure.tell("failed");
+    messages.tell(failure, ask);
   }
 });
 
+function ask() {
+  figure.tell("awaited");
+  return refresh.ask();
+}
 
 /** From the reader's hand to the painted page. */
 function measure(moment) {
@@ -105,7 +113,7 @@ async function open(id, { now = null, step = false } = {}) {
   whatIf.show(study);
   offerVariables(study, () => figure.draw(study));
   note({ step });
-  await refresh.ask();
+  await ask();
 }
 
 const about = ({ static: covariates, observations }) =>
