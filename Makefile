@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@rm -f $@
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-		--editable '.[plot,track,scale]' --group test --group lint --group docs
+		--editable '.[plot,track,scale,serve]' --group test --group lint --group docs
 	@touch $@
 
 demo: $(STAMP)
@@ -56,7 +56,7 @@ constraints:
 	rm -rf build/pins
 	$(PYTHON) -m venv build/pins
 	build/pins/bin/python -m pip install --quiet --upgrade pip
-	build/pins/bin/python -m pip install --quiet hatchling editables --editable '.[plot,track,scale]' --group test --group lint --group docs
+	build/pins/bin/python -m pip install --quiet hatchling editables --editable '.[plot,track,scale,serve]' --group test --group lint --group docs
 	build/pins/bin/python -m pip freeze --all --exclude-editable --exclude setuptools > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 	rm -rf build/pins

@@ -20,10 +20,22 @@ from sporadic.commands.prepare import prepare
 from sporadic.commands.reproduce import reproduce
 from sporadic.commands.score import score
 from sporadic.commands.search import search
+from sporadic.commands.serve import serve
 from sporadic.commands.simulate import simulate
 from sporadic.errors import DivergedWarning, HeldControlsWarning, SporadicError
 
-COMMANDS: tuple[Callable[..., int], ...] = (describe, fit, forecast, score, compare, search, simulate, models, demo)
+COMMANDS: tuple[Callable[..., int], ...] = (
+    describe,
+    fit,
+    forecast,
+    score,
+    compare,
+    search,
+    simulate,
+    serve,
+    models,
+    demo,
+)
 
 app = App(
     name="sporadic",

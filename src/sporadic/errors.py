@@ -80,6 +80,14 @@ class StreamError(SporadicError, ValueError):
     """A stream was told or asked something it cannot take; its state is as it was."""
 
 
+class ConflictError(StreamError):
+    """A service was told something else of a series than it has stored; what is stored stays."""
+
+
+class UnknownSeriesError(QueryError):
+    """A service was asked for a series that it does not have."""
+
+
 class DivergedError(SporadicError, ArithmeticError):
     """A training loss became infinite or NaN before there were any weights worth keeping."""
 

@@ -45,10 +45,15 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _MOST_HEADER = 16 * 2**20  # bytes of a safetensors file that are not weights
 
 
+def parameters_of(forecaster: "Forecaster") -> dict[str, Any]:
+    """The arguments it was made with, as JSON; what is not data is named."""
+    return {name: _plain(value) for name, value in forecaster.get_params().items()}
+
+
 def configuration_of(forecaster: "Forecaster", training: Panel, validation: Panel, **protocol: Any) -> dict[str, Any]:
     """What a training run depends on, as JSON: parameters, data and protocol."""
     return {
-        **{name: _plain(value) for name, value in forecaster.get_params().items()},
+        **parameters_of(forecaster),
         **{name: json.loads(json.dumps(value, default=str)) for name, value in protocol.items()},
         "devices": jax.local_device_count(),
         "training data": fingerprint(training),
@@ -65,7 +70,7 @@ def save_forecaster(forecaster: "Forecaster", folder: Path, *, force: bool) -> N
         config = {
             "format": FORMAT,
             "sporadic": version("sporadic"),
-            "parameters": {name: _plain(value) for name, value in forecaster.get_params().items()},
+            "parameters": parameters_of(forecaster),
             "variables": _variables(scaling),
             "static": [_static(column) for column in scaling.static],
             "controls": _controls(template, scaling),

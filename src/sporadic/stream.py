@@ -5,9 +5,9 @@ for the same time therefore redoes that one update with everything seen there, a
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,14 +18,14 @@ from jaxtyping import Array, Float
 
 from sporadic.batching import bucket
 from sporadic.carried import Carried, Rows
-from sporadic.controls import Controls, no_controls
-from sporadic.errors import FileError, OptionError, StreamError, VariableError, listed, one_of, plain, quote
+from sporadic.controls import Controls
+from sporadic.errors import FileError, OptionError, StreamError, one_of, plain, quote
 from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.forecast import Forecast
 from sporadic.forecaster import Forecaster
 from sporadic.intake.assembly import is_long
-from sporadic.intake.control_records import controls_from_table
 from sporadic.intake.frames import open_frame
+from sporadic.measurements import Reader, refuse
 from sporadic.models.base import AbstractFilter, State
 from sporadic.panel import Panel
 from sporadic.queries import future_times, warn_of_held_controls
@@ -34,6 +34,26 @@ from sporadic.timeaxis import Native
 
 _WHAT = "The stream"
 _RECORD = ("series", "control", "start", "end", "closed", "value")
+BATCHES = (1, 8, 64, 512)
+"""Sizes to which batches of series are padded, so that few programs are compiled."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a stream carried of one series: `Stream.restore` goes on from there."""
+
+    rows: Rows
+    plan: Controls
+
+    @property
+    def time(self) -> Any:
+        """Of the last time point, in native units."""
+        return self.rows.time[0]
+
+    @property
+    def points(self) -> int:
+        """How many time points there were."""
+        return int(self.rows.points[0])
 
 
 class Stream:
@@ -49,14 +69,16 @@ class Stream:
         assert forecaster.template_ is not None
         self._forecaster, self._network, self._scaling = forecaster, network, scaling
         self._template: Panel = forecaster.template_
-        self._none = no_controls(self._template.controls.names, self._template.controls.kinds)
+        self._reader = Reader(self._template, scaling, forecaster.origin_)
+        self._none = self._reader.none
         self._nothing = (np.zeros(len(scaling.variables)), np.zeros(len(scaling.variables), dtype=bool))
+        self._ids: list[Any] = []  # by row
         self._row: dict[Any, int] = {}
         self._plans: dict[int, Controls] = {}  # control records of the rows that have any
-        self._carried = Carried(self._begun(np.zeros((0, scaling.dimensions.static)), self._template.times))
+        self._carried = Carried(self._begun(np.zeros((0, scaling.dimensions.static)), self._times(0)))
 
     def __len__(self) -> int:
-        return len(self._row)
+        return len(self._ids)
 
     def __repr__(self) -> str:
         return f"Stream({len(self):,} series, model {self._forecaster.model!r})"
@@ -66,7 +88,7 @@ class Stream:
 
     @property
     def ids(self) -> list[Any]:
-        return list(self._row)
+        return list(self._ids)
 
     # -- being told ------------------------------------------------------------------------------------------------
 
@@ -87,20 +109,21 @@ class Stream:
         {name: value}; or a table of planned ones, as in `Panel.with_controls`.
         """
         id, native = plain(id), self._template.axis.parse_one(time)
-        value, mask = self._vector(id, time, values)
-        told = self._records(id, native, controls)
+        value, mask = self._reader.values(id, time, values)
+        told = self._reader.controls(id, native, controls)
         if not mask.any() and not len(told.value):
-            self._refuse(id, f"was told nothing at {time}: give a value or a control")
+            refuse(id, f"was told nothing at {time}: give a value or a control")
         row = self._row.get(id)
         if row is None:
-            begin = self._beginning(id, min([native, *told.start.tolist()]), origin)
-            series = self._begun(self._encoded(id, static), np.asarray([begin]))
+            given = None if origin is None else self._template.axis.parse_one(origin)
+            begin = self._reader.beginning(id, min([native, *told.start.tolist()]), given)
+            series = self._begun(self._reader.static(id, static), np.asarray([begin]))
         elif static is not None or origin is not None:
-            self._refuse(id, "has begun: static= and origin= belong to its first observation")
+            refuse(id, "has begun: static= and origin= belong to its first observation")
         else:
             series = self._carried.take(np.asarray([row]))
             self._check(id, series, native, value[0], mask[0], told)
-        number = len(self._row) if row is None else row
+        number = len(self) if row is None else row
         plan = self._plans.get(number, self._none)
         plans = {number: plan.followed_by(told)} if len(told.value) or len(plan.value) else {}
         if mask.any() or (series.seen[0] and native == series.time[0]):
@@ -110,15 +133,19 @@ class Stream:
     def observe_many(self, frame: Any, *, static: Any = None, controls: Any = None, **options: Any) -> None:
         """Takes in a table of observations, long or wide, of many series and times; the options are a `Panel`'s.
 
-        Each series is taken through its new time points in order, all series side by side.
+        It may also be a `Panel` already, of the model's own time axis. Each series is taken through its new time points
+        in order, all series side by side.
         """
         panel = self._read(frame, static=static, controls=controls, **options)
         ids = panel.index.tolist()
         rows = np.array([self._row.get(id, -1) for id in ids], dtype=np.int64)
         begun = np.flatnonzero(rows >= 0)
-        series = self._begun(self._scaling.encode_static(panel), self._beginnings(panel, rows))
-        series.put(begun, self._carried.take(rows[begun]))
-        rows[rows < 0] = len(self._row) + np.arange(len(rows) - len(begun))
+        if len(begun) == len(rows):
+            series = self._carried.take(rows)
+        else:
+            series = self._begun(self._scaling.encode_static(panel), self._beginnings(panel, rows))
+            series.put(begun, self._carried.take(rows[begun]))
+        rows[rows < 0] = len(self) + np.arange(len(rows) - len(begun))
         told = {
             k: panel.controls.select(np.asarray([k]), len(panel)) for k in np.unique(panel.controls.series).tolist()
         }
@@ -141,17 +168,40 @@ class Stream:
             series.put(active, moved)
         self._commit(ids, rows, series, plans)
 
+    # -- going back ------------------------------------------------------------------------------------------------
+
+    def snapshot(self, id: Any) -> Snapshot:
+        """All that is carried of a series, of constant size; later observations do not change it."""
+        row = self._known(id)
+        return Snapshot(self._carried.take(np.asarray([row])), self._plans.get(row, self._none))
+
+    def restore(self, id: Any, snapshot: Snapshot) -> None:
+        """Goes on with a series as if nothing had been observed since the snapshot."""
+        row = self._row.get(id := plain(id), len(self))
+        self._plans.pop(row, None)
+        self._commit([id], np.asarray([row]), snapshot.rows, {row: snapshot.plan} if len(snapshot.plan.value) else {})
+
+    def forget(self, id: Any) -> None:
+        """Lets go of a series; its id is new again."""
+        row, last = self._known(id), len(self) - 1
+        self._carried.put(np.asarray([row]), self._carried.take(np.asarray([last])))
+        self._carried.size = last
+        moved, plan = self._ids[last], self._plans.pop(last, None)
+        self._plans.pop(row, None)
+        self._ids[row], self._row[moved] = moved, row
+        if plan is not None and row != last:
+            self._plans[row] = plan
+        del self._ids[last], self._row[plain(id)]
+
     # -- being asked -----------------------------------------------------------------------------------------------
 
     def forecast(
         self, id: Any, times: Any = None, *, horizon: Any = None, steps: int = 10, controls: Any = None
     ) -> Forecast:
         """Beliefs about a series at times after its last one; `times`, `horizon` and `controls` as in a Forecaster."""
-        row = self._row.get(id := plain(id))
-        if row is None:
-            raise StreamError(f"The stream has never seen id {quote(id)}: observe it first.")
+        row = self._known(id)
         series = self._carried.take(np.asarray([row]))
-        panel = self._last_point(id, series, self._plans.get(row, self._none))
+        panel = self._last_point(plain(id), series, self._plans.get(row, self._none))
         if isinstance(controls, str):
             one_of("controls", controls, ("hold",))
         else:
@@ -169,9 +219,9 @@ class Stream:
 
     def save(self, path: str | Path) -> None:
         """Writes every state into one file, from which `Stream.load` goes on exactly."""
-        for id in self._row:
+        for id in self._ids:
             if not isinstance(id, (int, str)) or isinstance(id, bool):
-                self._refuse(id, "is neither text nor a whole number, so the stream cannot be saved")
+                refuse(id, "is neither text nor a whole number, so the stream cannot be saved")
         arrays = named_arrays(self._carried.take(np.arange(self._carried.size)).arrays())
         for number, plan in self._plans.items():
             arrays |= {f"controls.{number}.{name}": getattr(plan, name) for name in _RECORD}
@@ -192,9 +242,9 @@ class Stream:
             raise FileError(f"{where} does not say which series it holds.")
         plans = {name: arrays.pop(name) for name in list(arrays) if name.startswith("controls.")}
         static = np.zeros((len(ids), stream._scaling.dimensions.static))
-        blank = stream._begun(static, np.zeros(len(ids), stream._template.times.dtype))
+        blank = stream._begun(static, stream._times(len(ids)))
         stream._carried = Carried(Rows(**fill(blank.arrays(), arrays, where, on_host=True)), size=len(ids))
-        stream._row = {id: number for number, id in enumerate(ids)}
+        stream._ids, stream._row = ids, {id: number for number, id in enumerate(ids)}
         for number in {int(name.split(".")[1]) for name in plans}:
             columns = {column: plans[f"controls.{number}.{column}"] for column in _RECORD}
             stream._plans[number] = replace(stream._none, **columns)
@@ -207,11 +257,15 @@ class Stream:
 
     # -- moving on -------------------------------------------------------------------------------------------------
 
+    def _times(self, n: int) -> Native:
+        """Room for so many times; a column of whole numbers may have others later."""
+        return np.zeros(n, dtype=np.int64 if self._template.axis.is_datetime else np.float64)
+
     def _begun(self, static: np.ndarray, origin: Native) -> Rows:
         with self._forecaster._precisely():
             initial = _initial(self._network, jnp.asarray(static))
         initial = jax.tree.map(lambda leaf: np.array(leaf), initial)
-        return Rows.begun(initial, np.array(origin), len(self._scaling.variables))
+        return Rows.begun(initial, origin.astype(self._times(0).dtype), len(self._scaling.variables))
 
     def _taken_in(
         self, series: Rows, plans: list[Controls], times: Native, value: np.ndarray, mask: np.ndarray
@@ -237,7 +291,8 @@ class Stream:
     def _filtered(self, points: Panel, series: Rows) -> State:
         """The states after the one time point that each series has in a panel."""
         n = len(series)
-        numbers = np.append(np.arange(n), np.full((n if n == 1 else bucket(n)) - n, -1))
+        size = next((size for size in BATCHES if size >= n), bucket(n))
+        numbers = np.append(np.arange(n), np.full(size - n, -1))
         with self._forecaster._precisely():
             table = EventTable.going_on(
                 points, series.since, self._scaling, self._network.layout, static=np.zeros((n, 0))
@@ -249,7 +304,10 @@ class Stream:
 
     def _commit(self, ids: list[Any], rows: np.ndarray, series: Rows, plans: Mapping[int, Controls]) -> None:
         self._carried.put(rows, series)
-        self._row.update(zip(ids, rows.tolist(), strict=True))
+        for id, row in zip(ids, rows.tolist(), strict=True):
+            if id not in self._row:
+                self._ids.append(id)
+                self._row[id] = row
         for number, plan in plans.items():
             self._plans[number] = _still_of_use(plan, self._carried.room.since[number])
 
@@ -271,29 +329,13 @@ class Stream:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def _vector(self, id: Any, time: Any, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """One time point of one series: values and mask, variables in the model's order."""
-        names = self._scaling.variables
-        value, mask = np.zeros((1, len(names))), np.zeros((1, len(names)), dtype=bool)
-        for name, given in values.items():
-            if name not in names:
-                raise VariableError(f"{quote(name)} is no variable of this model, which knows {listed(names)}.")
-            place = names.index(name)
-            coding = self._scaling.codings[place]
-            number = coding.number(given)
-            if not np.isfinite(number) and not coding.labelled:
-                self._refuse(id, f"has {quote(given)} for {quote(name)} at {time}: leave out what was not observed")
-            wrong, wanted = coding.wrong(np.array([number]), coding.words)
-            if not np.isfinite(number) or wrong[0]:
-                self._refuse(
-                    id,
-                    f"has {quote(given)} for {quote(name)} at {time}, which is {coding.kind.name}: it must be {wanted}",
-                )
-            value[0, place], mask[0, place] = number, True
-        return value, mask
-
     def _read(self, frame: Any, **options: Any) -> Panel:
         """A table of observations as a panel on the model's own time axis."""
+        if isinstance(frame, Panel):
+            if frame.axis != self._template.axis:
+                raise StreamError(f"The panel's time axis is not the model's: {frame.axis} and {self._template.axis}.")
+            self._scaling.check(frame)
+            return frame
         columns = self._template.columns
         keys = {"id": columns["id"], "time": columns["time"]}
         if is_long(list(open_frame(frame, "table").columns), columns["variable"], columns["value"]):
@@ -331,48 +373,6 @@ class Stream:
         value[place], mask[place] = number, True
         return value, mask
 
-    def _encoded(self, id: Any, static: Mapping[str, Any] | None) -> np.ndarray:
-        """The covariates of a new series, as the model sees them."""
-        given, columns = dict(static or {}), self._scaling.static
-        if set(given) != {column.name for column in columns}:
-            wanted = listed(column.name for column in columns) or "none"
-            self._refuse(id, f"is new; static= must give these covariates, None where unknown: {wanted}")
-        kinds = ["str" if column.levels else "float64" for column in columns]
-        parts = [c.encode(pd.Series([given[c.name]], dtype=kind)) for c, kind in zip(columns, kinds, strict=True)]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((1, 0))
-
-    def _records(self, id: Any, native: Any, controls: Any) -> Controls:
-        """Control records that come with an observation of one series."""
-        if controls is None:
-            return self._none
-        columns = self._template.columns
-        if isinstance(controls, Mapping):
-            known = self._none.names
-            if unknown := [name for name in controls if name not in known]:
-                raise VariableError(
-                    f"{quote(unknown[0])} is no control of this model, which knows {listed(known) or 'none'}."
-                )
-            when = self._template.axis.restore(np.asarray([native]))
-            controls = pd.DataFrame(
-                {columns["id"]: [id], columns["time"]: when, **{n: [v] for n, v in controls.items()}}
-            )
-        problems: list[Any] = []
-        told = controls_from_table(
-            controls, id=columns["id"], time=columns["time"], axis=self._template.axis,
-            index=pd.Index([id], tupleize_cols=False), problems=problems, known=self._none,
-        )  # fmt: skip
-        if problems:
-            raise problems[0]
-        return told
-
-    def _beginning(self, id: Any, first: Any, origin: Any) -> Any:
-        """Where a new series starts, whose first event is at `first`."""
-        axis = self._template.axis
-        given = self._forecaster.origin_ if origin is None else axis.parse([origin])[0]
-        if given is not None and first < given:
-            self._refuse(id, f"has an event at {axis.show(first)}, before its origin {axis.show(given)}")
-        return first if given is None else given
-
     def _beginnings(self, panel: Panel, rows: np.ndarray) -> Native:
         """Where the series of a panel start; those that have a row have begun."""
         first, _ = panel.origin
@@ -380,37 +380,34 @@ class Stream:
             return first
         early = np.flatnonzero((first < self._forecaster.origin_) & (rows < 0))
         if len(early):
-            self._beginning(panel.index[early[0]], first[early[0]], None)
+            self._reader.beginning(panel.index[early[0]], first[early[0]], None)
         return np.full(len(first), self._forecaster.origin_, dtype=first.dtype)
 
     # -- refusing --------------------------------------------------------------------------------------------------
+
+    def _known(self, id: Any) -> int:
+        """The row of a series."""
+        row = self._row.get(plain(id))
+        if row is None:
+            raise StreamError(f"The stream has never seen id {quote(plain(id))}: observe it first.")
+        return row
 
     def _check(self, id: Any, series: Rows, native: Any, value: np.ndarray, mask: np.ndarray, told: Controls) -> None:
         """A series goes forward in time only, and a value is seen once. `native` is None if only controls are told."""
         show, last = self._template.axis.show, series.time[0]
         if native is not None and native < last:
-            self._refuse(id, f"was last seen at {show(last)}; {show(native)} comes too late for a stream")
+            refuse(id, f"was last seen at {show(last)}; {show(native)} comes too late for a stream")
         again = native is not None and native == last and bool(series.seen[0])
         settled, is_point = (series.since[0], series.points[0] > 1) if again else (last, series.seen[0])
         early = told.start[(told.start <= settled) if is_point else (told.start < settled)]
         if len(early):
-            self._refuse(id, f"cannot have a control from {show(early.min())} on: all until {show(settled)} is settled")
+            refuse(id, f"cannot have a control from {show(early.min())} on: all until {show(settled)} is settled")
         twice = mask & series.mask[0] & (series.value[0] != value)
         if again and twice.any():
             place = int(np.argmax(twice))
             name, coding = self._scaling.variables[place], self._scaling.codings[place]
             old, new = coding.told(series.value[0, place]), coding.told(value[place])
-            self._refuse(id, f"has {quote(name)} twice at {show(native)}: {old} and {new}")
-
-    def _refuse(self, id: Any, sentence: str) -> NoReturn:
-        raise StreamError(f"Id {quote(id)} {sentence}.")
-
-
-def _number(given: Any) -> float:
-    try:
-        return float(given)
-    except (TypeError, ValueError):
-        return np.nan
+            refuse(id, f"has {quote(name)} twice at {show(native)}: {old} and {new}")
 
 
 def _still_of_use(plan: Controls, since: Any) -> Controls:

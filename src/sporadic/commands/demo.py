@@ -15,7 +15,9 @@ MODEL = "gru-ode-bayes"
 RIVALS = ("last-value", "mean")
 
 
-def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = False) -> int:
+def demo(
+    *, out: Path = Path("sporadic-demo"), epochs: int = 50, serve: bool = False, port: int = 8000, force: bool = False
+) -> int:
     """Forecasts patients of the Mayo Clinic whom the model never saw, and writes a report about it.
 
     Trains GRU-ODE-Bayes on seven blood values, three yes-or-no signs and two graded ones of 312 patients with primary
@@ -25,13 +27,37 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
     ```
     sporadic demo
     sporadic demo --out pbc --force
+    sporadic demo --serve
     ```
 
     Args:
         out: The folder to write to.
         epochs: How long to train at the most.
+        serve: Then serve the model with the held-out patients, and open the explorer in a browser. If the folder is
+            there already, serve what is in it.
+        port: To serve on; 0 finds a free one.
         force: Replace the folder if it exists.
     """
+    if not serve or force or not (out / "model").is_dir():
+        _train(out, epochs, force)
+    if serve:
+        _explore(out, port)
+    return 0
+
+
+def _explore(folder: Path, port: int) -> None:
+    """The held-out patients in the explorer."""
+    from sporadic.commands.serve import serve_panel
+    from sporadic.datasets import pbc
+    from sporadic.folds import folds
+
+    panel = pbc()
+    _, _, test = folds(panel, 5, 0)[0].split(panel)
+    serve_panel(folder / "model", test, port=port, browse=True)
+
+
+def _train(out: Path, epochs: int, force: bool) -> None:
+    """Trains, scores and writes the folder."""
     from rich.console import Console
 
     from sporadic.storage import new_folder, refuse_to_replace
@@ -103,7 +129,6 @@ def demo(*, out: Path = Path("sporadic-demo"), epochs: int = 50, force: bool = F
         )
     console.print(f"Wrote {out / 'report.html'} to open in a browser; forecasts.csv, plots and model/ lie beside it.")
     console.print(f"Next: sporadic forecast {out / 'model'} data.csv --horizon 365, or --help for more.")
-    return 0
 
 
 def _tables(scores: "Mapping[str, Score]") -> "Iterator[Table]":

@@ -1,0 +1,113 @@
+"""The service over HTTP: its routes, its page, and every error as a sentence."""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Response
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from sporadic.errors import ConflictError, SporadicError, UnknownSeriesError, quote
+from sporadic.server.engine import BusyError, UnavailableError
+from sporadic.server.guard import LOCAL, Guard
+from sporadic.server.page import explorer_files
+from sporadic.server.routes import JSON, refusals, routes
+from sporadic.server.service import Service
+
+MOST_BYTES = 2_000_000
+_BRANCHES = ("float", "str", "constrained-float", "constrained-str")  # of a union, which are no place in a request
+
+log = logging.getLogger("sporadic.server")
+
+
+def create_app(
+    service: Service, *, token: str | None = None, hosts: Sequence[str] = LOCAL, most_bytes: int = MOST_BYTES
+) -> FastAPI:
+    """An application that serves one model. Without a token it answers only under the names in `hosts`."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="sporadic",
+        summary="Forecasts of sporadically observed time series, with honest uncertainty.",
+        version="1",
+        docs_url=None,  # they load their scripts from elsewhere
+        redoc_url=None,
+        responses=refusals(
+            _400="Not under a name of this service",
+            _401="Without the token",
+            _422="Not understood",
+            _503="Busy, or without its database",
+        ),
+        lifespan=lifespan,
+    )
+    app.add_middleware(Guard, token=token, hosts=hosts, most_bytes=most_bytes, metrics=service.metrics)
+    _speak_plainly(app)
+    _show_page(app)
+    app.include_router(routes(service))
+    return app
+
+
+def _show_page(app: FastAPI) -> None:
+    files = explorer_files()
+
+    @app.get("/", include_in_schema=False)
+    def page(request: Request) -> Response:
+        return files["index.html"].response(request)
+
+    @app.get("/plotly.js", include_in_schema=False)
+    def plotly(request: Request) -> Response:
+        return files["plotly.js"].response(request)
+
+    @app.get("/explorer/{name}", include_in_schema=False)
+    def part(name: str, request: Request) -> Response:
+        if name not in files:
+            raise HTTPException(404, "There is no such page.")
+        return files[name].response(request)
+
+
+def _speak_plainly(app: FastAPI) -> None:
+    """Every error is one sentence, and never a traceback."""
+    statuses = {UnknownSeriesError: 404, ConflictError: 409, BusyError: 503, UnavailableError: 503}
+
+    @app.exception_handler(SporadicError)
+    def refused(_: Request, error: Exception) -> JSON:
+        return _problem(next((status for kind, status in statuses.items() if isinstance(error, kind)), 422), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def not_understood(_: Request, error: Exception) -> JSON:
+        assert isinstance(error, RequestValidationError)
+        problems = error.errors()
+        where = ".".join(str(part) for part in problems[0]["loc"][1:] if part not in _BRANCHES)
+        return _problem(422, f"{quote(where or 'body')}: {problems[0]['msg'].rstrip('.')}.")
+
+    @app.exception_handler(DBAPIError)
+    def without_database(_: Request, error: Exception) -> JSON:
+        log.error("The database does not answer: %s", error)
+        return _problem(503, "The database does not answer. Try again later.")
+
+    @app.exception_handler(HTTPException)
+    def other(_: Request, error: Exception) -> JSON:
+        assert isinstance(error, HTTPException)
+        names = {404: "There is nothing here.", 405: "That is not done here: see /openapi.json."}
+        plain = {"Not Found", "Method Not Allowed"}
+        sentence = names.get(error.status_code, error.detail) if error.detail in plain else error.detail
+        return _problem(error.status_code, str(sentence), error.headers)
+
+    @app.exception_handler(Exception)
+    def unforeseen(_: Request, error: Exception) -> JSON:
+        return _problem(500, "Something went wrong here; the service's log says what.")
+
+
+def _problem(status: int, sentence: str, headers: object = None) -> JSON:
+    given = dict(headers) if isinstance(headers, dict) else {}
+    if status == 503:
+        given["Retry-After"] = "1"
+    plain = " ".join(sentence.split()).encode("utf-8", "replace").decode()
+    return JSON({"detail": plain}, status_code=status, headers=given)

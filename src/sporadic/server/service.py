@@ -1,0 +1,179 @@
+"""Service: a fitted model, what it was told, and the answers to what it can be asked."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sporadic.errors import ConflictError, DataError, SporadicError
+from sporadic.forecaster import Forecaster
+from sporadic.measurements import Reader
+from sporadic.panel import Panel
+from sporadic.persistence import load
+from sporadic.server import answers
+from sporadic.server.draft import Request
+from sporadic.server.engine import Engine
+from sporadic.server.history import Reading, Series, panel_of, series_of
+from sporadic.server.metrics import Metrics
+from sporadic.server.paths import path, stretch
+from sporadic.server.schemas import Seen
+from sporadic.server.store import Store
+from sporadic.server.tables import open_database, speaking_plainly
+from sporadic.server.telling import checked_values, native_time
+from sporadic.stream import BATCHES
+
+_CALIBRATED = 300  # series
+_IMPORTED = 200  # series in a transaction
+_SMALL = [size for size in BATCHES if size <= 64]
+
+
+class Service:
+    """What the routes of the service do, without HTTP."""
+
+    def __init__(self, forecaster: Forecaster, database: str, *, name: str = "model"):
+        _, scaling = forecaster._fitted()
+        assert forecaster.template_ is not None
+        self.forecaster, self.name = forecaster, name
+        self.reader = Reader(forecaster.template_, scaling, forecaster.origin_)
+        self.axis = self.reader.template.axis
+        with speaking_plainly(database):
+            self.store = Store(open_database(database), self.reader)
+        self.engine = Engine(forecaster, self.store)
+        self.metrics = Metrics()
+        self.metrics.gauge("waiting_requests", "Requests that wait for the engine", lambda: self.engine.waiting)
+        self.metrics.gauge("cached_series", "Series in memory", lambda: len(self.engine))
+        self.engine.on_batch = self.metrics.batch
+        self._calibrated: tuple[Any, dict[str, Any]] | None = None
+        self._calibrating = threading.Lock()
+
+    @classmethod
+    def open(cls, model: Path, database: str) -> "Service":
+        return cls(load(model), database, name=model.resolve().name)
+
+    def warm_up(self) -> None:
+        """Has the programs compiled that most requests need, so that the first ones need not wait."""
+        _, rows = self.store.find(limit=1)
+        for row in rows:
+            known = self.store.news(row).series
+            one = replace(known, observations=[each for each in known.observations if each[0] == row.first])
+            for size in _SMALL:
+                copies = [replace(one, id=str(number)) for number in range(size)]
+                self.forecaster.stream().observe_many(panel_of(copies, self.reader))
+            self.path(row.id, [50])
+            self.what_if(row.id, [], [50])
+            later = self.axis.after(np.array([row.last]), np.array([self.reader.scaling.time_unit]))
+            self.engine.forecast(row.id, times=self.axis.restore(later), controls="hold").result()
+
+    def close(self) -> None:
+        self.engine.close()
+        self.store.close()
+
+    def take_over(self, panel: Panel) -> int:
+        """Stores the series of a panel, as far as they are not there yet; gives how many values are new."""
+        self.reader.scaling.check(panel)
+        stored = 0
+        series = series_of(panel, self.reader)
+        for first in range(0, len(series), _IMPORTED):
+            requests = [Request(told) for each in series[first : first + _IMPORTED] if (told := _readings(each))]
+            for answer in self.store.append(requests)[0]:
+                if isinstance(answer, SporadicError):
+                    cure = " Serve it with another --database." if isinstance(answer, ConflictError) else ""
+                    raise DataError(f"{answer}{cure}")
+                stored += answer.stored
+        return stored
+
+    # -- asked -----------------------------------------------------------------------------------------------------
+
+    def card(self) -> dict[str, Any]:
+        return answers.card(self.forecaster, self.name)
+
+    def find(self, search: str, limit: int, offset: int) -> dict[str, Any]:
+        total, rows = self.store.find(search, limit=limit, offset=offset)
+        return {
+            "total": total,
+            "series": [
+                {
+                    "id": row.id,
+                    "observations": row.observations,
+                    "first": answers.time(self.axis, row.first),
+                    "last": answers.time(self.axis, row.last),
+                }
+                for row in rows
+            ],
+        }
+
+    def observations(self, id: str) -> dict[str, Any]:
+        return answers.observations(self.store.series(id), self.axis)
+
+    def path(self, id: str, levels: Sequence[float], **asked: Any) -> dict[str, Any]:
+        series = self.store.series(id)
+        along = stretch(self.reader, series, **self._native(asked))
+        forecast = path(self.forecaster, self.reader, [series.until(along.until)], along)
+        return self._along(id, along) | {"variables": answers.beliefs(forecast, levels)}
+
+    def what_if(self, id: str, supposed: Sequence[Seen], levels: Sequence[float], **asked: Any) -> dict[str, Any]:
+        series = self.store.series(id)
+        further = [
+            (native_time(self.reader, each.time), name, value)
+            for each in supposed
+            for name, value in checked_values(self.reader, id, each.time, each.values).items()
+        ]
+        along = stretch(self.reader, series, further, **self._native(asked))
+        known = series.until(along.until)
+        forecast = path(self.forecaster, self.reader, [known, known.with_observations(further)], along)
+        half = len(along.asked)
+        return self._along(id, along) | {
+            "untouched": answers.beliefs(forecast, levels, slice(half)),
+            "what_if": answers.beliefs(forecast, levels, slice(half, None)),
+        }
+
+    def calibration(self) -> dict[str, Any]:
+        """Computed when something has changed since the last time, and only once at a time."""
+        with self._calibrating:
+            total, rows = self.store.find(limit=_CALIBRATED)
+            key = total, tuple((row.number, row.revision) for row in rows)
+            if self._calibrated is None or self._calibrated[0] != key:
+                self._calibrated = key, self._calibration(rows)
+            return self._calibrated[1]
+
+    def _calibration(self, rows: Sequence[Any]) -> dict[str, Any]:
+        panel = panel_of([self.store.news(row).series for row in rows], self.reader)
+        try:
+            score = self.forecaster.score(panel)
+        except DataError as error:
+            return answers.no_calibration(error)
+        return answers.calibration(
+            score,
+            f"Of {score.n_series} stored series, the first three quarters of the time points were shown to the model, "
+            "and the next three forecast. If it was trained on them, this flatters it.",
+        )
+
+    def _native(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Times as requests have them, in native units."""
+        for name in ("until", "since"):
+            if asked.get(name) is not None:
+                asked[name] = native_time(self.reader, asked[name])
+        return asked
+
+    def _along(self, id: str, along: Any) -> dict[str, Any]:
+        until, end = answers.times(self.axis, [along.until, along.end])
+        return {"id": id, "until": until, "end": end, "times": answers.times(self.axis, along.shown)}
+
+
+def _readings(series: Series) -> list[Reading]:
+    """All of a series as one request; nothing, if nothing happens in it."""
+    points: dict[Any, dict[str, Any]] = {}
+    for time, name, value in series.observations:
+        points.setdefault(time, {})[name] = value
+    told = {time: Reading(series.id, time, values) for time, values in points.items()}
+    for control in series.controls:
+        at = told.get(control.start, Reading(series.id, control.start, {}))
+        told[control.start] = Reading(series.id, control.start, at.values, (*at.controls, control))
+    begun = [told[time] for time in sorted(told)]
+    if begun:
+        first = begun[0]
+        begun[0] = Reading(series.id, first.time, first.values, first.controls, series.static, series.origin)
+    return begun
