@@ -129,7 +129,9 @@ class Explorer:
 
     def ask(self, path: str, body: Any = None, **query: Any) -> Any:
         """The service itself, past the page."""
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.token}"} if self.token else {})
+        headers = {"Content-Type": "application/json"} | (
+            {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        )
         told = None if body is None else json.dumps(body).encode()
         with urlopen(Request(f"{self.address}{path}?{urlencode(query, doseq=True)}", told, headers)) as answer:
             return json.load(answer)

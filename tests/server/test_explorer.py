@@ -74,7 +74,9 @@ def test_a_series_is_drawn_as_the_service_believes_it(page: Explorer):
     assert [axis["type"] for axis in axes[:3]] == ["log", "log", "linear"]
     (shade,) = figure["layout"]["shapes"]
     assert shade["x0"] == LAST and shade["x1"] > LAST
-    expect(page.part("figure")).to_have_attribute("aria-label", f"Beliefs about 12 variables of series 2, day {LAST:g}: 9 of 9 time points are known.")
+    expect(page.part("figure")).to_have_attribute(
+        "aria-label", f"Beliefs about 12 variables of series 2, day {LAST:g}: 9 of 9 time points are known."
+    )
 
 
 def test_levels_are_ribbons_that_fill_the_panel(page: Explorer):
@@ -199,7 +201,9 @@ def test_what_is_supposed_moves_the_other_beliefs(page: Explorer):
     stored = page.ask("/observations", id=PATIENT)
     page.page.mouse.click(*page.place("bili", 2000, 1.0))  # on a log axis, 10
     page.drawn()
-    time, value = (float(each) for each in page.page.evaluate("[...document.querySelectorAll('[data-field]')].map(f => f.value)"))
+    time, value = (
+        float(each) for each in page.page.evaluate("[...document.querySelectorAll('[data-field]')].map(f => f.value)")
+    )
     assert abs(time - 2000) < 12 and abs(np.log10(value) - 1) < 0.05
     asked = {"id": PATIENT, "until": 1500, "horizon": LAST * 1.25 - 1500, "steps": STEPS, "levels": [50, 95]}
     told = page.ask("/what-if", asked | {"observations": [{"time": time, "values": {"bili": value}}]})
@@ -211,7 +215,10 @@ def test_what_is_supposed_moves_the_other_beliefs(page: Explorer):
         untouched = drawn["untouched"]["y"]
         np.testing.assert_allclose(untouched[: untouched.index(None)], told["untouched"][name]["mean"][cut:])
         assert drawn["what if mean"]["y"][1] != untouched[1]
-    for table, at in (("change-table", max(i for i, t in enumerate(told["times"]) if t <= time)), ("change-table-end", -1)):
+    for table, at in (
+        ("change-table", max(i for i, t in enumerate(told["times"]) if t <= time)),
+        ("change-table-end", -1),
+    ):
         for name, (_, moved) in page.rows(table).items():
             name = name.removesuffix(" ◆")
             before, after = told["untouched"][name], told["what_if"][name]

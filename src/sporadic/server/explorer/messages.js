@@ -42,7 +42,7 @@ export function unknownSeries(id) {
 
 export function noSeries(model) {
   const variable = model.variables[0];
-  const time = model.time.kind === "datetimes" ? "2026-01-31T12:00:00" : 0;
+  const time = model.time.kind === "datetimes" ? `2026-01-31T12:00:00${model.time.timezone ? "+00:00" : ""}` : 0;
   const value = variable.levels.length ? variable.levels[0] : 1;
   const statics = Object.fromEntries(model.static.map(({ name, levels }) => [name, levels.length ? levels[0] : 1]));
   const one = { id: "1", time, values: { [variable.name]: value }, ...(model.static.length ? { static: statics } : {}) };
