@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -17,6 +16,13 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+from sporadic.datasets.pbc import visits
+
+VISITS = visits().drop(columns="status")
+PATIENT = "2"  # nine visits over nine years
+SEEN = VISITS[VISITS["id"] == 2]
+LAST = float(SEEN["day"].max())
+PAPER = "#ffffff"  # what fills a dot that is hollow
 PATIENCE = 60  # seconds: what is asked for the first time is compiled first
 
 
@@ -24,7 +30,7 @@ PATIENCE = 60  # seconds: what is asked for the first time is compiled first
 def served(*arguments: Any, token: str | None = None) -> Iterator[str]:
     """The address of `sporadic serve` with these arguments."""
     command = [sys.executable, "-m", "sporadic.cli", "serve", *map(str, arguments), "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"} | ({"SPORADIC_TOKEN": token} if token else {})
+    environment = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"} | ({"SPORADIC_TOKEN": token} if token else {})
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as run:
         try:
             assert run.stdout is not None
@@ -64,7 +70,7 @@ def browsing() -> Iterator[Browser]:
 
 
 class Explorer:
-    """The page, as a reader uses it. `complaints` are errors in its console, refusals by its security policy included."""
+    """The page, as a reader uses it. `complaints` are errors in its console, those of its security policy included."""
 
     def __init__(self, page: Page, address: str, *, token: str | None = None):
         self.page, self.address, self.token = page, address, token
@@ -141,3 +147,9 @@ class Explorer:
         found = self.part(table).locator("tbody tr")
         cells = [row.locator("th, td").all_inner_texts() for row in found.all()]
         return {head: rest for head, *rest in cells}
+
+
+def path(page: Explorer, until: float = LAST) -> dict[str, Any]:
+    """What the service says of the patient, as the page asks it."""
+    end, steps = LAST + LAST / 4, 126 - 2 * int((SEEN["day"] <= until).sum())
+    return page.ask("/path", id=PATIENT, until=until, horizon=end - until, steps=steps, level=[50, 95])

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import sporadic as sp
-from tests.server.journeys import Explorer, browsing, served
+from tests.server.journeys import Explorer, served
 
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
@@ -35,7 +35,7 @@ def diary(n_people: int = 12, n_days: int = 12) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def page(compiled_quickly: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+def page(compiled_quickly: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """One window for the whole journey, onto a service that knows nobody yet."""
     folder = tmp_path_factory.mktemp("diary")
     panel = sp.Panel.from_wide(diary(), id="who", time="when", variables=[MOOD, "attacks", "weight"])
@@ -44,7 +44,6 @@ def page(compiled_quickly: None, tmp_path_factory: pytest.TempPathFactory) -> It
     forecaster.fit(panel, progress=False).save(folder / "diary")
     with (
         served(folder / "diary", token=TOKEN) as address,
-        browsing() as browser,
         browser.new_context(viewport={"width": 1300, "height": 900}, timezone_id="America/New_York") as context,
     ):
         yield Explorer(context.new_page(), address, token=TOKEN)
@@ -114,7 +113,7 @@ def test_times_are_those_of_the_model_and_not_of_the_browser(page: Explorer, tol
         page.page.keyboard.press("Shift+ArrowLeft")
     page.drawn()
     expect(page.part("now-text")).to_have_text("2026-03-28 12:00")
-    path = page.ask("/path", id=WHO, until="2026-03-28T12:00:00+01:00", horizon="9.75d", steps=100, level=[50, 95])
+    path = page.ask("/path", id=WHO, until="2026-03-28T12:00:00+01:00", horizon="9.75d", steps=116, level=[50, 95])
     np.testing.assert_allclose(page.traces("weight")["mean"]["y"], path["variables"]["weight"]["mean"], rtol=1e-4)
     page.page.reload()
     page.drawn()

@@ -3,7 +3,8 @@
 import * as api from "./api.js";
 import { rangeOf, widest } from "./geometry.js";
 
-const STEPS = 100;
+const POINTS = [126, 254, 510, 1022]; // of a path: just below what the service pads to, so that it compiles few programs
+const FEWEST = 60; // steps of a curve that looks like one
 const LEVELS = [50, 95];
 
 export class Study {
@@ -31,11 +32,18 @@ export class Study {
       .map(({ time, values }) => ({ time, value: values[name] }));
   }
 
+  /** Into how many steps to divide the path, so that with two points at each time it has one of a few lengths. */
+  steps(now, supposed) {
+    const at = new Set([...this.times.filter((time) => time <= now), ...supposed.map(({ time }) => time)]);
+    const taken = 2 * at.size;
+    return (POINTS.find((points) => points - taken >= FEWEST) ?? taken + FEWEST) - taken;
+  }
+
   /** Asks what is believed, given what is known now and what is supposed at this moment. */
   async ask() {
     const { now, clock } = this;
     const supposed = this.supposed.map((each) => ({ ...each }));
-    const asked = { until: clock.write(now), horizon: clock.stretch(this.end - now), steps: STEPS, levels: LEVELS };
+    const asked = { until: clock.write(now), horizon: clock.stretch(this.end - now), steps: this.steps(now, supposed), levels: LEVELS };
     const answer = supposed.length
       ? await api.whatIf(this.id, this.together(supposed), asked)
       : await api.path(this.id, asked);
