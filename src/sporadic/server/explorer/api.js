@@ -55,7 +55,8 @@ function sentence(status, answer) {
 export const model = () => ask("/model");
 export const series = (search, limit, offset) => ask("/series", { search, limit, offset });
 export const observations = (id) => ask("/observations", { id });
-export const path = (id, { until, horizon, steps, levels }) => ask("/path", { id, until, horizon, steps, level: levels });
+export const path = (id, { until, horizon, steps, levels }) =>
+  ask("/path", { id, until, horizon, steps, level: levels });
 export const whatIf = (id, observations, { until, horizon, steps, levels }) =>
   ask("/what-if", {}, { id, observations, until, horizon, steps, levels });
 export const calibration = () => ask("/calibration");

@@ -6,7 +6,8 @@ import { palette } from "./theme.js";
 
 const CONFIG = { displayModeBar: false, responsive: false };
 const LEVEL_MARKS = ["circle", "square", "diamond", "triangle-up", "cross"];
-const LEVEL_COLOURS = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7"], dark: ["#56B4E9", "#E69F00", "#2fbf94", "#d99bbd"] };
+const LEVEL_COLOURS = { light: ["#0072B2", "#D55E00", "#009E73", "#CC79A7"],
+  dark: ["#56B4E9", "#E69F00", "#2fbf94", "#d99bbd"] };
 
 let answer = null;
 
@@ -25,7 +26,8 @@ export class Calibration {
   async show(model, failed) {
     if (!model) return;
     if (this.found) return this.redraw();
-    this.view.replaceChildren(element("p", { className: "note", role: "status", textContent: "Forecasting held-back values…" }));
+    this.view.replaceChildren(element("p", { className: "note", role: "status",
+      textContent: "Forecasting held-back values…" }));
     try {
       this.found = await measured();
     } catch (failure) {
@@ -52,18 +54,24 @@ export class Calibration {
       this.redraw();
     });
     this.pit = element("div", { "data-testid": "pit", role: "img" });
-    this.coverage = element("div", { "data-testid": "coverage", role: "img", "aria-label": "Coverage of the intervals by variable; the table below has the numbers." });
+    this.coverage = element("div", { "data-testid": "coverage", role: "img",
+      "aria-label": "Coverage of the intervals by variable; the table below has the numbers." });
     this.view.replaceChildren(
       element("h2", { textContent: "Calibration" }),
-      element("p", { textContent: `${found.how} ${found.values.toLocaleString("en")} values of ${found.series.toLocaleString("en")} series.` }),
+      element("p", { textContent: `${found.how} ${count(found.values)} values of ${count(found.series)} series.` }),
       element("div", { className: "two" },
         element("figure", {},
-          element("figcaption", {}, element("label", { for: "pit-of", textContent: "Where the truth fell within the belief (PIT) of " }), choose,
-            element("p", { className: "note", textContent: "Flat within the shaded band: calibrated. A hump: beliefs too wide. A bowl: too narrow. A slope: off to one side." })),
+          element("figcaption", {}, element("label", { for: "pit-of",
+            textContent: "Where the truth fell within the belief (PIT) of " }), choose,
+            element("p", { className: "note",
+              textContent: "Flat within the shaded band: calibrated. A hump: beliefs too wide. A bowl: too narrow. " +
+                "A slope: off to one side." })),
           this.pit),
         element("figure", {},
           element("figcaption", {}, "Coverage by variable",
-            element("p", { className: "note", textContent: "Each mark should lie on the dashed line of its level; left of it, intervals are too narrow." })),
+            element("p", { className: "note",
+              textContent: "Each mark should lie on the dashed line of its level; left of it, intervals are too narrow.",
+            })),
           this.coverage)),
       this.table());
   }
@@ -73,11 +81,13 @@ export class Calibration {
     const levels = levelsOf(found);
     const share = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
     const rows = [...found.variables, found.total].map((each) => [
-      each.name, each === found.total ? "" : each.likelihood, each.n.toLocaleString("en"), number(each.nll), number(each.mse), number(each.crps),
+      each.name, each === found.total ? "" : each.likelihood, each.n.toLocaleString("en"), number(each.nll),
+        number(each.mse), number(each.crps),
       number(each.brier), share(each.accuracy), ...levels.map((level) => share(each.coverage?.[level])),
     ]);
     return table("Scores by variable",
-      ["variable", "likelihood", "values", "nll", "mse", "crps", "brier", "accuracy", ...levels.map((level) => `in ${level} %`)],
+      ["variable", "likelihood", "values", "nll", "mse", "crps", "brier", "accuracy",
+        ...levels.map((level) => `in ${level} %`)],
       rows, { "data-testid": "calibration-table" });
   }
 
@@ -95,18 +105,23 @@ export class Calibration {
     const expected = n / pit.length;
     const off = 1.96 * Math.sqrt(expected * (1 - 1 / pit.length));
     const outside = pit.filter((count) => Math.abs(count - expected) > off).length;
-    this.pit.setAttribute("aria-label", `PIT histogram of ${name}: ${outside} of ${pit.length} bars lie outside the band that is expected of a calibrated belief.`);
-    const box = { type: "rect", xref: "paper", x0: 0, x1: 1, y0: expected - off, y1: expected + off, line: { width: 0 }, fillcolor: colours.future, layer: "above" };
-    const line = { type: "line", xref: "paper", x0: 0, x1: 1, y0: expected, y1: expected, line: { color: colours.ink, width: 1.2, dash: "dash" } };
+    this.pit.setAttribute("aria-label",
+      `PIT histogram of ${name}: ${outside} of ${pit.length} bars lie outside the band of a calibrated belief.`);
+    const box = { type: "rect", xref: "paper", x0: 0, x1: 1, y0: expected - off, y1: expected + off, line: { width: 0 },
+      fillcolor: "rgba(127, 127, 127, 0.35)" };
+    const line = { type: "line", xref: "paper", x0: 0, x1: 1, y0: expected, y1: expected,
+      line: { color: colours.ink, width: 1.2, dash: "dash" } };
     window.Plotly.react(this.pit,
       [{
         type: "bar", x: pit.map((_, k) => (k + 0.5) / pit.length), y: pit, width: 1 / pit.length, name: plain(name),
-        marker: { color: colours.belief, line: { color: colours.paper, width: 1.5 } }, hovertemplate: "%{y} values<extra></extra>",
+        marker: { color: colours.belief, line: { color: colours.paper, width: 1.5 } },
+          hovertemplate: "%{y} values<extra></extra>",
       }],
       {
-        ...frame(colours, width, 280), shapes: [{ ...box, fillcolor: "rgba(127, 127, 127, 0.35)" }, line],
+        ...frame(colours, width, 280), shapes: [box, line],
         xaxis: { ...axis(colours), range: [0, 1], title: { text: "quantile of the truth" } },
-        yaxis: { ...axis(colours), range: [0, Math.max(...pit, expected + off) * 1.06 || 1], title: { text: "values" } },
+        yaxis: { ...axis(colours), range: [0, Math.max(...pit, expected + off) * 1.06 || 1],
+          title: { text: "values" } },
       }, CONFIG);
   }
 
@@ -119,7 +134,8 @@ export class Calibration {
     const rows = shown.map((_, at) => at);
     window.Plotly.react(this.coverage,
       levels.map((level, k) => ({
-        type: "scatter", mode: "markers", name: `${level} %`, x: shown.map(({ coverage }) => coverage[level]), y: rows, text: names,
+        type: "scatter", mode: "markers", name: `${level} %`, x: shown.map(({ coverage }) => coverage[level]), y: rows,
+          text: names,
         marker: { symbol: LEVEL_MARKS[k % LEVEL_MARKS.length], size: 9, color: shades[k % shades.length] },
         hovertemplate: `%{text}: %{x:.0%} within the ${level} % interval<extra></extra>`,
       })),
@@ -128,13 +144,18 @@ export class Calibration {
         margin: { l: 92, r: 12, t: 30, b: 44 },
         legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: colours.ink } },
         shapes: levels.map((level, k) => ({
-          type: "line", yref: "paper", y0: 0, y1: 1, x0: level / 100, x1: level / 100, line: { color: shades[k % shades.length], width: 1.5, dash: "dash" },
+          type: "line", yref: "paper", y0: 0, y1: 1, x0: level / 100, x1: level / 100,
+            line: { color: shades[k % shades.length], width: 1.5, dash: "dash" },
         })),
-        xaxis: { ...axis(colours), range: [-0.02, 1.02], tickformat: ".0%", title: { text: "share within the interval" } },
-        yaxis: { ...axis(colours), range: [shown.length - 0.5, -0.5], tickmode: "array", tickvals: rows, ticktext: names },
+        xaxis: { ...axis(colours), range: [-0.02, 1.02], tickformat: ".0%",
+          title: { text: "share within the interval" } },
+        yaxis: { ...axis(colours), range: [shown.length - 0.5, -0.5], tickmode: "array", tickvals: rows,
+          ticktext: names },
       }, CONFIG);
   }
 }
+
+const count = (number) => number.toLocaleString("en");
 
 const levelsOf = ({ variables, total }) => {
   const known = new Set([...variables, total].flatMap(({ coverage }) => Object.keys(coverage ?? {})));
@@ -143,8 +164,10 @@ const levelsOf = ({ variables, total }) => {
 
 export const frame = (colours, width, height) => ({
   width, height, margin: { l: 56, r: 12, t: 12, b: 44 }, paper_bgcolor: colours.paper, plot_bgcolor: colours.paper,
-  font: { family: 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif', size: 12, color: colours.ink }, showlegend: false, dragmode: false, bargap: 0,
+  font: { family: 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif', size: 12, color: colours.ink }, showlegend: false,
+    dragmode: false, bargap: 0,
   hoverlabel: { bgcolor: colours.paper, bordercolor: colours.soft, font: { color: colours.ink } },
 });
 
-export const axis = (colours) => ({ fixedrange: true, gridcolor: colours.line, zeroline: false, tickfont: { color: colours.soft }, automargin: false });
+export const axis = (colours) => ({ fixedrange: true, gridcolor: colours.line, zeroline: false,
+  tickfont: { color: colours.soft }, automargin: false });

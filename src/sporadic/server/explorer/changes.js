@@ -14,7 +14,8 @@ function change(variable, before, after, at) {
   const [was, is] = [chances(variable, before), chances(variable, after)].map((all) => all.map((list) => list[at]));
   const k = was.reduce((most, p, i) => (Math.abs(is[i] - p) > Math.abs(is[most] - was[most]) ? i : most), 0);
   const std = Math.sqrt(was[k] * (1 - was[k]));
-  return { from: was[k], to: is[k], moved: std > 0 ? (is[k] - was[k]) / std : null, unit: "sd", what: `P(${variable.levels[k]})` };
+  return { from: was[k], to: is[k], moved: std > 0 ? (is[k] - was[k]) / std : null, unit: "sd",
+    what: `P(${variable.levels[k]})` };
 }
 
 /** For each variable: the change right after the latest supposed time, and at the end. */
@@ -42,7 +43,8 @@ export function showChanges(study, found) {
   if (!found.length) return place.replaceChildren();
   const latest = Math.max(...study.answer.supposed.map(({ time }) => time));
   const end = study.answer.times.at(-1);
-  const most = Math.max(0.5, ...found.flatMap(({ soon, late }) => [soon, late].map(({ moved }) => Math.abs(moved ?? 0))));
+  const most = Math.max(0.5, ...found.flatMap(({ soon, late }) => [soon, late]
+    .map(({ moved }) => Math.abs(moved ?? 0))));
   const tables = [
     ["soon", `Right after ${study.clock.told(latest)}`, "change-table"],
     ["late", `At the end, ${study.clock.told(end)}`, "change-table-end"],

@@ -85,7 +85,8 @@ export class Clock {
 
 function zoneParts(timeZone) {
   const format = new Intl.DateTimeFormat("en-GB", {
-    timeZone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric",
+    timeZone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric",
+      second: "numeric",
   });
   return (time) => {
     const part = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));

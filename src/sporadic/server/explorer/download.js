@@ -25,9 +25,12 @@ export function csvOf(study) {
     for (const { time, value } of study.of(variable.name)) {
       observed(time, variable.name, time <= answer.now ? "observed" : "observed later", value);
     }
-    for (const each of answer.supposed) if (each.variable === variable.name) observed(each.time, each.variable, "supposed", each.value);
-    const told = answer.untouched ? { "what if": answer.beliefs, belief: answer.untouched } : { belief: answer.beliefs };
-    for (const [what, beliefs] of Object.entries(told)) rows.push(...believed(study, variable, what, beliefs[variable.name], levels));
+    for (const each of answer.supposed) if (each.variable === variable.name) observed(each.time, each.variable,
+      "supposed", each.value);
+    const told = answer.untouched ? { "what if": answer.beliefs, belief: answer.untouched }
+      : { belief: answer.beliefs };
+    for (const [what, beliefs] of Object.entries(told)) rows.push(
+      ...believed(study, variable, what, beliefs[variable.name], levels));
   }
   return rows.map((row) => head.map((_, i) => cell(row[i])).join(",")).join("\r\n") + "\r\n";
 }
@@ -36,7 +39,8 @@ function believed({ id, clock, answer }, variable, what, belief, levels) {
   const { mean, std, median, intervals } = belief;
   const shares = hasLevels(variable) ? chances(variable, belief) : [];
   return answer.times.map((time, at) => [
-    id, clock.write(time), variable.name, what, "", mean[at], std[at], median[at], intervals["50"].low[at], intervals["50"].high[at],
+    id, clock.write(time), variable.name, what, "", mean[at], std[at], median[at], intervals["50"].low[at],
+      intervals["50"].high[at],
     intervals["95"].low[at], intervals["95"].high[at],
     ...levels.map((level) => shares[variable.levels.findIndex((own) => String(own) === level)]?.[at]),
   ]);
@@ -67,7 +71,9 @@ export async function downloadPng(study) {
     text: `${plain(`Series ${study.id}`)} · now: ${plain(study.clock.told(study.answer.now))}`, font: { size: 14 },
     x: geometry.margin.l / geometry.width, xanchor: "left", y: 1 - 20 / geometry.height, yanchor: "middle",
   };
-  layout.shapes.push({ type: "line", xref: "x", yref: "paper", x0: until, x1: until, y0: 0, y1: 1, line: { color: colours.ink, width: 1.5 } });
-  const url = await window.Plotly.toImage({ data, layout }, { format: "png", width: geometry.width, height: geometry.height, scale: 2 });
+  layout.shapes.push({ type: "line", xref: "x", yref: "paper", x0: until, x1: until, y0: 0, y1: 1,
+    line: { color: colours.ink, width: 1.5 } });
+  const url = await window.Plotly.toImage({ data, layout },
+    { format: "png", width: geometry.width, height: geometry.height, scale: 2 });
   save(url, fileName(study, "png"));
 }

@@ -1,4 +1,4 @@
-// Shows a study: gathers what is to be seen into a scene, sketches it at once, and lets Plotly draw it when all is still.
+// Shows a study: gathers what is to be seen, sketches it at once, and lets Plotly draw it when all is still.
 
 import { changes, notes, showChanges } from "./changes.js";
 import { Geometry } from "./geometry.js";
@@ -16,7 +16,8 @@ export function geometryOf(study, width = byId("frame").clientWidth) {
   const { clock, start, end } = study;
   const edge = (end - start) / 60; // or the first observation would lie on the axis
   const variables = shownOf(study);
-  return new Geometry(variables, width, [clock.shown(start) - edge, clock.shown(end)], variables.map(({ name }) => study.ranges[name]));
+  return new Geometry(variables, width, [clock.shown(start) - edge, clock.shown(end)],
+    variables.map(({ name }) => study.ranges[name]));
 }
 
 /** Data and layout for Plotly, in any size and colours. */

@@ -66,7 +66,8 @@ export class Handle {
     event.preventDefault();
     const { study } = this;
     if (event.shiftKey || Math.abs(way) === 2) {
-      const next = way > 0 ? study.times.find((time) => time > study.now) : study.times.findLast((time) => time < study.now);
+      const next = way > 0 ? study.times.find((time) => time > study.now)
+        : study.times.findLast((time) => time < study.now);
       this.stop();
       if (next !== undefined) this.go(next, { playing: true });
       return;

@@ -41,4 +41,5 @@ export function valueAt(variable, place, [low, high]) {
 }
 
 /** A value on the scale of its axis. */
-export const onAxis = (variable, value) => (isLog(variable) ? Math.log10(height(variable, value)) : height(variable, value));
+export const onAxis = (variable, value) => (isLog(variable) ? Math.log10(height(variable, value))
+  : height(variable, value));

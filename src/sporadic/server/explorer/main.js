@@ -36,7 +36,8 @@ const figure = new Figure((geometry) => {
   handle.fit(geometry);
   whatIf.fit(geometry);
 });
-const picker = new Picker((id) => open(id, { step: true }), (failure, retry) => messages.tell(failure, study ? retry : start));
+const picker = new Picker((id) => open(id, { step: true }), (failure, retry) =>
+  messages.tell(failure, study ? retry : start));
 const calibration = new Calibration();
 const card = new Card();
 const tabs = new Tabs((tab) => {
@@ -147,7 +148,8 @@ async function follow() {
 
 async function start() {
   if (!window.Plotly) {
-    messages.tell(new api.Failure(0, "The figures' script did not come: the service has none at /plotly.js."), () => location.reload());
+    messages.tell(new api.Failure(0, "The figures' script did not come: the service has none at /plotly.js."), () =>
+      location.reload());
     return;
   }
   try {

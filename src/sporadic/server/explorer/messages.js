@@ -32,8 +32,10 @@ export function tell(failure, retry) {
     retry();
   };
   say(failure.status === 0 ? "gone" : "failure",
-    element("p", { textContent: failure.status === undefined ? "The explorer itself failed; the browser's console says where." : failure.message }),
-    retry && !hopeless ? element("button", { type: "button", textContent: "Try again", "data-testid": "retry", onclick: again }) : null);
+    element("p", { textContent: failure.status === undefined
+      ? "The explorer itself failed; the browser's console says where." : failure.message }),
+    retry && !hopeless ? element("button", { type: "button", textContent: "Try again", "data-testid": "retry",
+      onclick: again }) : null);
 }
 
 export function unknownSeries(id) {
@@ -45,17 +47,21 @@ export function noSeries(model) {
   const time = model.time.kind === "datetimes" ? `2026-01-31T12:00:00${model.time.timezone ? "+00:00" : ""}` : 0;
   const value = variable.levels.length ? variable.levels[0] : 1;
   const statics = Object.fromEntries(model.static.map(({ name, levels }) => [name, levels.length ? levels[0] : 1]));
-  const one = { id: "1", time, values: { [variable.name]: value }, ...(model.static.length ? { static: statics } : {}) };
+  const one = { id: "1", time, values: { [variable.name]: value },
+    ...(model.static.length ? { static: statics } : {}) };
   const body = JSON.stringify({ observations: [one] }).replaceAll("'", "'\\''");
   const token = hasToken() ? " \\\n  -H 'Authorization: Bearer TOKEN'" : "";
-  const curl = `curl ${location.origin}/observations \\\n  -H 'Content-Type: application/json'${token} \\\n  -d '${body}'`;
-  const retry = element("button", { type: "button", textContent: "Look again", "data-testid": "retry", onclick: () => location.reload() });
+  const kind = "-H 'Content-Type: application/json'";
+  const curl = `curl ${location.origin}/observations \\\n  ${kind}${token} \\\n  -d '${body}'`;
+  const retry = element("button", { type: "button", textContent: "Look again", "data-testid": "retry", onclick: () =>
+    location.reload() });
   say("empty", element("p", { textContent: "No series yet: POST /observations to begin one, for example" }),
     element("pre", { "data-testid": "curl", tabIndex: 0, textContent: curl }), retry);
 }
 
 function askForToken(retry) {
-  const field = element("input", { type: "password", autocomplete: "off", "aria-label": "Token", "data-testid": "token" });
+  const field = element("input", { type: "password", autocomplete: "off", "aria-label": "Token",
+    "data-testid": "token" });
   const form = element("form", {}, field, element("button", { type: "submit", textContent: "Open" }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -65,6 +71,8 @@ function askForToken(retry) {
     retry();
   });
   const wrong = hasToken() ? "That token was not accepted. " : "";
-  say("token", element("p", { textContent: `${wrong}This service asks for its token (SPORADIC_TOKEN). It is kept until this tab is closed.` }), form);
+  say("token", element("p",
+    { textContent: `${wrong}This service asks for its token (SPORADIC_TOKEN). It is kept until this tab is closed.` }),
+    form);
   field.focus();
 }

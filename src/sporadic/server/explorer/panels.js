@@ -5,9 +5,9 @@ import { number, plain } from "./text.js";
 import { levelColours } from "./theme.js";
 
 /**
- * What is to be drawn: `variables`; `times` as shown and `beliefs` by variable; `untouched` beliefs, or null, which differ
- * from the time numbered `cut` on; `seen` and `supposed` observations by variable as {x, value, known}; `colours`;
- * and whether there is to be a text for what is `hovered`.
+ * What is to be drawn: `variables`; `times` as shown and `beliefs` by variable; `untouched` beliefs, or null, which
+ * differ from the time numbered `cut` on; `seen` and `supposed` observations by variable as {x, value, known};
+ * `colours`; and whether there is to be a text for what is `hovered`.
  */
 export function traces(scene) {
   return scene.variables.flatMap((variable, row) => {
@@ -19,7 +19,7 @@ export function traces(scene) {
   });
 }
 
-// -- numbers -----------------------------------------------------------------------------------------------------------
+// -- numbers ----------------------------------------------------------------------------------------------------------
 
 /** One belief; or, from the first supposed time on, the new one and, dashed, the untouched one. */
 function bands(scene, variable) {
@@ -31,14 +31,17 @@ function bands(scene, variable) {
   const old = untouched[variable.name];
   return [
     ...fan(scene, variable, kept(belief, before), before(times), "", own),
-    ...fan(scene, variable, kept(belief, after), after(times), "what if ", [colours.supposed, colours.supposedInner, colours.supposedOuter]),
-    dashes(variable, after(times), [old.mean, old.intervals["95"].low, old.intervals["95"].high].map(after), colours.untouched),
+    ...fan(scene, variable, kept(belief, after), after(times), "what if ",
+      [colours.supposed, colours.supposedInner, colours.supposedOuter]),
+    dashes(variable, after(times), [old.mean, old.intervals["95"].low, old.intervals["95"].high].map(after),
+      colours.untouched),
   ];
 }
 
 const kept = ({ mean, intervals }, part) => ({
   mean: part(mean),
-  intervals: Object.fromEntries(Object.entries(intervals).map(([level, { low, high }]) => [level, { low: part(low), high: part(high) }])),
+  intervals: Object.fromEntries(Object.entries(intervals)
+    .map(([level, { low, high }]) => [level, { low: part(low), high: part(high) }])),
 });
 
 function fan({ hovered }, variable, { mean, intervals }, times, what, [line, inner, outer]) {
@@ -84,7 +87,7 @@ function dashes(variable, times, lines, color) {
   };
 }
 
-// -- levels ------------------------------------------------------------------------------------------------------------
+// -- levels -----------------------------------------------------------------------------------------------------------
 
 /** Areas on top of each other from 0 to 1, the first level lowest; of two levels, the probability of the second. */
 function ribbons({ times, beliefs, untouched, cut, colours, hovered }, variable) {
@@ -94,7 +97,8 @@ function ribbons({ times, beliefs, untouched, cut, colours, hovered }, variable)
   const tops = stacked(order.map((k) => share[k]));
   const drawn = order.map((k, place) => ({
     name: plain(variable.levels[k]), mode: "lines", x: times, y: tops[place],
-    fill: place ? "tonexty" : "tozeroy", fillcolor: shades[k], line: { color: colours.paper, width: place < order.length - 1 ? 1 : 0 },
+    fill: place ? "tonexty" : "tozeroy", fillcolor: shades[k],
+      line: { color: colours.paper, width: place < order.length - 1 ? 1 : 0 },
     customdata: hovered ? share[k].map((p) => `P(${plain(variable.levels[k])}) ${number(p, 2)}`) : [],
     hovertemplate: "<b>%{meta}</b> %{customdata}<extra></extra>",
   }));
@@ -111,19 +115,22 @@ function stacked(lists) {
   return lists.map((list) => list.map((p, i) => (sum[i] = Math.min(1, sum[i] + (p ?? 0)))));
 }
 
-// -- observations ------------------------------------------------------------------------------------------------------
+// -- observations -----------------------------------------------------------------------------------------------------
 
 function seen({ seen, colours }, variable) {
   const points = seen[variable.name] ?? [];
   return {
-    name: "observed", mode: "markers", x: points.map(({ x }) => x), y: points.map(({ value }) => height(variable, value)),
+    name: "observed", mode: "markers", x: points.map(({ x }) => x),
+      y: points.map(({ value }) => height(variable, value)),
     cliponaxis: false,
     marker: {
       size: 7.5,
       color: points.map(({ known }) => (known ? colours.ink : colours.paper)),
-      line: { width: points.map(({ known }) => (known ? 1 : 1.5)), color: points.map(({ known }) => (known ? colours.edge : colours.ink)) },
+      line: { width: points.map(({ known }) => (known ? 1 : 1.5)),
+        color: points.map(({ known }) => (known ? colours.edge : colours.ink)) },
     },
-    customdata: points.map(({ value, known }) => `${typeof value === "number" ? number(value, 5) : plain(value)}${known ? "" : " (not known yet)"}`),
+    customdata: points.map(({ value, known }) =>
+      `${typeof value === "number" ? number(value, 5) : plain(value)}${known ? "" : " (not known yet)"}`),
     hovertemplate: "<b>%{meta}</b> observed: %{customdata}<extra></extra>",
   };
 }
@@ -131,7 +138,8 @@ function seen({ seen, colours }, variable) {
 function supposed({ supposed, colours }, variable) {
   const points = supposed[variable.name] ?? [];
   return {
-    name: "what if", mode: "markers", x: points.map(({ x }) => x), y: points.map(({ value }) => height(variable, value)),
+    name: "what if", mode: "markers", x: points.map(({ x }) => x),
+      y: points.map(({ value }) => height(variable, value)),
     cliponaxis: false, hoverinfo: "skip",
     marker: { symbol: "diamond", size: 11, color: colours.supposed, line: { width: 1.5, color: colours.edge } },
   };

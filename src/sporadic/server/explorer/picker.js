@@ -47,7 +47,8 @@ export class Picker {
         element("small", { textContent: `${observations.toLocaleString("en")} values` }))));
     const searched = this.field.value.trim() !== "";
     byId("series-count").textContent =
-      this.total === 0 ? (searched ? "No series has this in its id." : "") : `${this.shown.length} of ${this.total.toLocaleString("en")} series`;
+      this.total === 0 ? (searched ? "No series has this in its id." : "")
+        : `${this.shown.length} of ${this.total.toLocaleString("en")} series`;
     byId("series-more").hidden = this.shown.length >= this.total;
     this.mark();
   }
@@ -97,5 +98,6 @@ export class Picker {
 function reveal(list, item) {
   const top = item.offsetTop - list.offsetTop;
   if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + item.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + item.offsetHeight - list.clientHeight;
+  else if (top + item.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top
+    + item.offsetHeight - list.clientHeight;
 }

@@ -1,5 +1,5 @@
-// A quick hand: draws the traces of the figure on a canvas in a few milliseconds, where Plotly needs a tenth of a second
-// or more. It stands in for Plotly's own drawing while something moves, and knows only what our traces use.
+// A quick hand: draws the traces of the figure on a canvas in a few milliseconds, where Plotly needs a tenth of a
+// second or more. It stands in for Plotly's own drawing while something moves, and knows only what our traces use.
 
 import { byId } from "./text.js";
 import { isLog } from "./kinds.js";
@@ -65,7 +65,8 @@ function stroke(pen, { fill, fillcolor, line }, points, below, geometry, row) {
     pen.beginPath();
     follow(pen, points);
     if (fill !== "toself") {
-      const floor = geometry.top(row) + geometry.rowHeight * (1 + geometry.ranges[row][0] / (geometry.ranges[row][1] - geometry.ranges[row][0]));
+      const floor = geometry.top(row) + geometry.rowHeight * (1
+        + geometry.ranges[row][0] / (geometry.ranges[row][1] - geometry.ranges[row][0]));
       const back = below ?? [[points[0][0], floor], [points.at(-1)[0], floor]];
       for (const point of back.toReversed()) pen.lineTo(...point);
     }
@@ -91,7 +92,8 @@ function mark(pen, { marker }, points) {
     pen.beginPath();
     if (marker.symbol === "diamond") {
       const reach = (marker.size / 2) * 1.3;
-      for (const [right, down] of [[0, -1], [1, 0], [0, 1], [-1, 0]]) pen.lineTo(point[0] + right * reach, point[1] + down * reach);
+      for (const [right, down] of [[0, -1], [1, 0], [0, 1], [-1, 0]]) pen.lineTo(point[0] + right * reach, point[1]
+        + down * reach);
       pen.closePath();
     } else pen.arc(...point, marker.size / 2, 0, 2 * Math.PI);
     pen.fillStyle = each(marker.color, i);

@@ -3,7 +3,8 @@
 import * as api from "./api.js";
 import { rangeOf, widest } from "./geometry.js";
 
-const POINTS = [126, 254, 510, 1022]; // of a path: just below what the service pads to, so that it compiles few programs
+// Points of a path: just below what the service pads to, so that it compiles few programs.
+const POINTS = [126, 254, 510, 1022];
 const FEWEST = 60; // steps of a curve that looks like one
 const LEVELS = [50, 95];
 
@@ -43,7 +44,8 @@ export class Study {
   async ask() {
     const { now, clock } = this;
     const supposed = this.supposed.map((each) => ({ ...each }));
-    const asked = { until: clock.write(now), horizon: clock.stretch(this.end - now), steps: this.steps(now, supposed), levels: LEVELS };
+    const asked = { until: clock.write(now), horizon: clock.stretch(this.end - now), steps: this.steps(now, supposed),
+      levels: LEVELS };
     const answer = supposed.length
       ? await api.whatIf(this.id, this.together(supposed), asked)
       : await api.path(this.id, asked);
@@ -74,7 +76,8 @@ export class Study {
         ...answer.supposed.filter((each) => each.variable === variable.name).map(({ value }) => Number(value))],
       answer.beliefs[variable.name]));
     const names = this.model.variables.map(({ name }) => name);
-    this.ranges = Object.fromEntries(found.map((range, i) => [names[i], this.ranges ? widest(range, this.ranges[names[i]]) : range]));
+    this.ranges = Object.fromEntries(found.map((range, i) =>
+      [names[i], this.ranges ? widest(range, this.ranges[names[i]]) : range]));
   }
 
   suppose(variable, time, value) {

@@ -19,7 +19,8 @@ export const byId = (id) => document.getElementById(id);
 export const plain = (text) =>
   String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-export const short = (text, most) => (String(text).length <= most ? String(text) : `${String(text).slice(0, most - 1)}…`);
+export const short = (text, most) => (String(text).length <= most ? String(text)
+  : `${String(text).slice(0, most - 1)}…`);
 
 /** Three digits that count. */
 export function number(value, digits = 3) {
@@ -49,7 +50,8 @@ export function table(caption, heads, rows, properties = {}) {
       "table",
       properties,
       element("caption", { textContent: caption }),
-      element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", textContent: text })))),
+      element("thead", {}, element("tr", {}, ...heads.map((text) =>
+        element("th", { scope: "col", textContent: text })))),
       element(
         "tbody",
         {},

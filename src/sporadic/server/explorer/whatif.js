@@ -63,7 +63,7 @@ export class WhatIf {
     addEventListener("pointercancel", release);
   }
 
-  // -- in the figure ---------------------------------------------------------------------------------------------------
+  // -- in the figure --------------------------------------------------------------------------------------------------
 
   /** A grip over each supposed observation. Those that exist are moved, so that focus and drags survive. */
   grips() {
@@ -106,7 +106,8 @@ export class WhatIf {
       const to = this.at(next);
       moving ||= Math.hypot(to.x - from.x, to.y - from.y) > 3;
       const there = { time: this.timeAt(to.x), value: this.geometry.valueAt(row, to.y) };
-      if (moving && (there.time !== each.time || there.value !== each.value)) this.update(() => Object.assign(each, there));
+      if (moving && (there.time !== each.time || there.value !== each.value)) this.update(() =>
+        Object.assign(each, there));
     };
     const release = (end) => {
       if (moving && end.type === "pointerup") move(end);
@@ -123,12 +124,14 @@ export class WhatIf {
       byId("what-if-add").focus();
       return;
     }
-    const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key]
+      ?? [0, 0];
     if (!right && !up) return;
     event.preventDefault();
     const { start, end, clock } = this.study;
     this.update(() => {
-      if (right) each.time = clock.rounded(Math.min(Math.max(each.time + (right * (end - start)) / 100, start), end), end - start);
+      if (right) each.time = clock.rounded(Math.min(Math.max(each.time + (right * (end - start)) / 100, start), end),
+        end - start);
       if (up) each.value = this.stepped(each, up);
     });
   }
@@ -145,7 +148,7 @@ export class WhatIf {
     return this.geometry.valueAt(row, this.geometry.y(row, each.value) - (way * this.geometry.rowHeight) / 30);
   }
 
-  // -- in the list -----------------------------------------------------------------------------------------------------
+  // -- in the list ----------------------------------------------------------------------------------------------------
 
   /** A new one beside `now`, of the first variable, with the value that is expected of it. */
   addInList() {
@@ -192,7 +195,8 @@ export class WhatIf {
     const { study } = this;
     const variable = study.model.variables.find(({ name }) => name === each.variable);
     const choose = element("select", { "aria-label": "Variable" },
-      ...study.model.variables.map(({ name }) => element("option", { value: name, textContent: name, selected: name === each.variable })));
+      ...study.model.variables.map(({ name }) => element("option",
+        { value: name, textContent: name, selected: name === each.variable })));
     choose.addEventListener("change", () => {
       const other = study.model.variables.find(({ name }) => name === choose.value);
       this.update(() => Object.assign(each, { variable: other.name, value: this.expected(other, each.time) }));
@@ -211,7 +215,8 @@ export class WhatIf {
     });
     const value = this.valueField(variable, each);
     const remove = element("button", {
-      type: "button", className: "quiet", textContent: "✕", "aria-label": `Remove ${each.variable}`, "data-testid": "what-if-remove",
+      type: "button", className: "quiet", textContent: "✕", "aria-label": `Remove ${each.variable}`,
+        "data-testid": "what-if-remove",
       onclick: () => {
         this.update(() => study.forget(each.key));
         byId("what-if-add").focus();
@@ -238,7 +243,8 @@ export class WhatIf {
     });
     field.addEventListener("change", () => {
       const read = Number(field.value);
-      if (field.value !== "" && Number.isFinite(read)) this.update(() => (each.value = isCount(variable) ? Math.round(read) : read));
+      if (field.value !== "" && Number.isFinite(read)) this.update(() =>
+        (each.value = isCount(variable) ? Math.round(read) : read));
     });
     return field;
   }
