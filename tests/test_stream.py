@@ -1,5 +1,7 @@
 """The online filter: what it takes, what it refuses, and that nothing refused leaves a trace."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,3 +177,63 @@ def test_datetimes_stream_in_their_own_type():
     frame = stream.forecast("new", horizon="1d", steps=2).to_frame()
     assert frame["when"].tolist() == [pd.Timestamp("2024-02-03"), pd.Timestamp("2024-02-03T12:00")]
     assert frame["mean"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_series_can_be_taken_back_to_a_snapshot(stream):
+    kept, before = stream.snapshot("ann"), belief(stream)
+    stream.observe("ann", 3.0, {"a": -2.0}, controls={"dose": 1.0})
+    assert not np.array_equal(belief(stream), before)
+    stream.restore("ann", kept)
+    np.testing.assert_array_equal(belief(stream), before)
+    stream.observe("ann", 2.5, {"a": 0.2})  # which would have come too late
+    later = belief(stream)
+    stream.forget("ann")
+    stream.restore("ann", kept)
+    stream.observe("ann", 2.5, {"a": 0.2})
+    np.testing.assert_array_equal(belief(stream), later)
+
+
+def test_what_is_forgotten_leaves_the_others_as_they_are(stream, tmp_path, forecaster):
+    static = {"age": 40.0, "sex": "m"}
+    for number, id in enumerate(("bob", "cat", "dan")):
+        stream.observe(id, 1.0, {"a": float(number)}, static=static, controls={"dose": float(number)})
+    before = {id: belief(stream, id) for id in stream.ids}
+    stream.forget("bob")
+    with pytest.raises(StreamError, match="never seen id 'bob'"):
+        stream.forecast("bob", [7.0])
+    stream.forget("dan")  # the last one
+    assert stream.ids == ["ann", "cat"]
+    stream.observe("dan", 1.0, {"a": 2.0}, static=static, controls={"dose": 2.0})  # new again
+    stream.save(tmp_path / "stream")
+    for each in (stream, sp.Stream.load(tmp_path / "stream", forecaster)):
+        assert sorted(each.ids) == ["ann", "cat", "dan"]
+        for id in each.ids:
+            np.testing.assert_array_equal(belief(each, id), before[id])
+
+
+def test_a_panel_is_taken_in_as_it_is(forecaster, panel):
+    some = panel[:3].until(CUTOFF)
+    some = replace(some, controls=some.controls.take(some.controls.start <= CUTOFF))
+    whole, parts = forecaster.stream(), forecaster.stream()
+    whole.observe_many(some)
+    feed(parts, some)
+    for id in some.ids:
+        np.testing.assert_allclose(belief(whole, id), belief(parts, id), atol=1e-5)
+    with pytest.raises(StreamError, match="time axis is not the model's"):
+        whole.observe_many(sp.Panel.from_wide(pd.DataFrame({"id": [1], "time": ["2020-01-01"], "a": [1.0]})))
+
+
+def test_times_between_whole_numbers_count_where_training_times_were_whole():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": np.repeat(np.arange(9), 6), "time": np.tile(np.arange(6), 9), "x": rng.normal(size=54)})
+    sizes = {"hidden_size": 4, "obs_size": 4, "prep_size": 2}
+    fitted = sp.Forecaster(**sizes, max_epochs=1).fit(sp.Panel.from_wide(table), progress=False)
+    new = pd.DataFrame({"id": 1, "time": [0.0, 2.5, 2.75], "x": [1.0, -1.0, 0.5]})
+    expected = fitted.forecast(sp.Panel.from_wide(new), [4.0]).raw
+    single, many = fitted.stream(), fitted.stream()
+    for time, value in zip(new["time"], new["x"], strict=True):
+        single.observe(1, time, {"x": value})
+    many.observe_many(new[:1].astype({"time": int}))
+    many.observe_many(new[1:])
+    for stream in (single, many):
+        np.testing.assert_allclose(stream.forecast(1, [4.0]).raw, expected, atol=1e-5)

@@ -75,7 +75,10 @@ class Draft:
         given: dict[Dose, Control] = {}
         total = 0
         for reading in request.readings:
-            row = rows[reading.id] = self._begun(rows.get(reading.id, self.rows[reading.id]), reading)
+            row = rows.get(reading.id, self.rows[reading.id])
+            if not row.revision and reading.id not in rows:
+                row = self._begun(row, reading)
+            row = rows[reading.id] = self._extended(row, reading)
             for name, value in reading.values.items():
                 place = (row.number, reading.time, name)
                 stored = seen.get(place, self.seen.get(place))
@@ -97,19 +100,20 @@ class Draft:
 
     def _begun(self, row: Row, reading: Reading) -> Row:
         """The row of a series with the covariates and the origin that come with its first reading."""
-        if not row.revision and not row.static and row.first is None:
-            self.reader.static(row.id, reading.static)
-            row = replace(row, static=dict(reading.static or {}), origin=reading.origin)
-        else:
-            for what, stored, given in (
-                ("the covariates", row.static, reading.static),
-                ("the origin", row.origin, reading.origin),
-            ):
-                if given is not None and given != stored:
-                    raise ConflictError(
-                        f"Id {quote(row.id)} has begun with {what} {stored}, not {given}: they belong to its first "
-                        "observation."
-                    )
+        self.reader.static(row.id, reading.static)
+        return replace(row, static=dict(reading.static or {}), origin=reading.origin)
+
+    def _extended(self, row: Row, reading: Reading) -> Row:
+        """The row of a series that has begun, with a further reading."""
+        for what, stored, given in (
+            ("the covariates", row.static, reading.static),
+            ("the origin", row.origin, reading.origin),
+        ):
+            if given is not None and given != stored:
+                raise ConflictError(
+                    f"Id {quote(row.id)} has begun with {what} {stored}, not {given}: they belong to its first "
+                    "observation."
+                )
         earliest = min([reading.time, *(control.start for control in reading.controls)])
         self.reader.beginning(row.id, earliest, row.origin)
         if not reading.values:

@@ -18,15 +18,14 @@ from sqlalchemy.exc import DBAPIError
 
 from sporadic.errors import SporadicError
 from sporadic.forecast import Forecast
-from sporadic.forecaster import Forecaster
 from sporadic.server.draft import Appended, News, Request
 from sporadic.server.history import panel_of
 from sporadic.server.store import Store, unknown
-from sporadic.stream import Snapshot
+from sporadic.stream import Snapshot, Stream
 
 _MOST_AT_ONCE = 64  # requests that share a transaction, or a look into the database
 _SPACING = 16  # time points between two snapshots of a series
-_KEPT = 16  # snapshots of a series
+_KEPT = 8  # snapshots of a series, each as large as its state
 
 log = logging.getLogger("sporadic.server")
 
@@ -75,8 +74,8 @@ class Question:
 class Engine:
     """`append`, `forecast` and `delete` may be called from any thread; each gives a future."""
 
-    def __init__(self, forecaster: Forecaster, store: Store, *, most_series: int = 10_000, most_waiting: int = 10_000):
-        self.store, self.stream = store, forecaster.stream()
+    def __init__(self, stream: Stream, store: Store, *, most_series: int = 10_000, most_waiting: int = 10_000):
+        self.stream, self.store = stream, store
         self.on_batch: Callable[[int], None] = lambda size: None  # is told how many requests shared a transaction
         self._cached: OrderedDict[str, Cached] = OrderedDict()  # the one used last comes last
         self._most_series, self._most_waiting = most_series, most_waiting

@@ -14,6 +14,8 @@ from sporadic.server.service import Service
 from sporadic.server.telling import readings
 from sporadic.storage import digest
 
+FORECAST_LEVELS, PATH_LEVELS = [80.0, 95.0], [50.0, 95.0]
+
 AnyId = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_ID, description="Of a series.")]
 Level = Annotated[schemas.Levels, Query(description="Of central intervals, in percent.")]
 Time = Annotated[str | None, Query(max_length=64, description="A number, or ISO-8601 text.")]
@@ -61,12 +63,12 @@ def routes(service: Service) -> APIRouter:
         """Of this worker, for Prometheus."""
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @router.get("/model", tags=["model"])
+    @router.get("/model", response_model=schemas.Card, tags=["model"])
     def model() -> JSON:
         """What the model is: variables, likelihoods, settings, training."""
         return JSON(service.card())
 
-    @router.get("/calibration", tags=["model"])
+    @router.get("/calibration", response_model=schemas.CalibrationAnswer, tags=["model"])
     def calibration() -> JSON:
         """How honest its forecasts of stored series are."""
         return JSON(service.calibration())
@@ -110,7 +112,7 @@ def routes(service: Service) -> APIRouter:
         times: Times = None,
         horizon: Duration = None,
         steps: schemas.Steps = 10,
-        level: Level = (80.0, 95.0),  # pyright: ignore[reportArgumentType]
+        level: Level = FORECAST_LEVELS,
     ) -> JSON:
         """Beliefs about every variable at later times: give times, or a horizon, which is asked at equal steps."""
         asked = {"times": times and [_read(time, service) for time in times], "horizon": _read(horizon, service)}
@@ -131,7 +133,7 @@ def routes(service: Service) -> APIRouter:
         since: Time = None,
         horizon: Duration = None,
         steps: schemas.Steps = 200,
-        level: Level = (50.0, 95.0),  # pyright: ignore[reportArgumentType]
+        level: Level = PATH_LEVELS,
     ) -> JSON:
         """What was believed at each time given what came before it, and from `until` on a forecast from then."""
         asked = {"until": until, "since": since, "horizon": horizon}

@@ -36,4 +36,5 @@ def worker() -> FastAPI:
     """The application of one worker."""
     told = json.loads(os.environ[_WORKER])
     service = Service.open(Path(told["model"]), told["database"])
+    threading.Thread(target=service.warm_up, daemon=True).start()
     return create_app(service, token=os.environ.get(TOKEN) or None, hosts=(*LOCAL, told["host"]))

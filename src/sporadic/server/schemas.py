@@ -157,6 +157,74 @@ class WhatIfAnswer(Answer):
     what_if: dict[str, Belief]
 
 
+class TimeCard(Answer):
+    """`span` is how long a training series was, in the unit of the times; of dates, in seconds."""
+
+    kind: str
+    timezone: str | None
+    column: str
+    span: float
+
+
+class VariableCard(Answer):
+    name: str
+    likelihood: str
+    levels: list[float | str]
+    ordered: bool
+    discrete: bool
+
+
+class StaticCard(Answer):
+    name: str
+    levels: list[str]
+
+
+class ControlCard(Answer):
+    name: str
+    kind: str
+
+
+class Card(Answer):
+    """What the model is: its variables and how they are modelled, its settings, and how it was trained."""
+
+    name: str
+    model: str
+    sporadic: str
+    parameters: int
+    time: TimeCard
+    variables: list[VariableCard]
+    static: list[StaticCard]
+    controls: list[ControlCard]
+    settings: dict[str, Any]
+    history: list[dict[str, float | None]]
+    best_epoch: int | None
+
+
+class Quality(Answer):
+    """Of one variable. What makes no sense for it, such as intervals of levels without an order, is null."""
+
+    name: str
+    likelihood: str
+    n: int
+    nll: float | None
+    mse: float | None
+    crps: float | None
+    brier: float | None
+    accuracy: float | None
+    pit: list[int] | None
+    coverage: dict[str, float | None] | None
+
+
+class CalibrationAnswer(Answer):
+    """How honest forecasts of stored series are; `how` says what was forecast."""
+
+    series: int
+    values: int
+    how: str
+    variables: list[Quality]
+    total: Quality | None
+
+
 class Problem(Answer):
     """What is wrong, in a sentence."""
 

@@ -39,9 +39,10 @@ class Service:
         self.forecaster, self.name = forecaster, name
         self.reader = Reader(forecaster.template_, scaling, forecaster.origin_)
         self.axis = self.reader.template.axis
+        stream = forecaster.stream()  # which not every model has
         with speaking_plainly(database):
             self.store = Store(open_database(database), self.reader)
-        self.engine = Engine(forecaster, self.store)
+        self.engine = Engine(stream, self.store)
         self.metrics = Metrics()
         self.metrics.gauge("waiting_requests", "Requests that wait for the engine", lambda: self.engine.waiting)
         self.metrics.gauge("cached_series", "Series in memory", lambda: len(self.engine))

@@ -136,7 +136,8 @@ class Store:
     def _recall(self, connection: Connection, draft: Draft, requests: Iterable[Request]) -> None:
         """Tells a draft what is stored at the times that requests speak of."""
         seen, given = self._schema.observations, self._schema.controls
-        moments = sorted({(draft.rows[r.id].number, r.time) for q in requests for r in q.readings})
+        told = [(draft.rows[reading.id], reading.time) for request in requests for reading in request.readings]
+        moments = sorted({(row.number, time) for row, time in told if row.revision})
         for part in _parts(moments):
             numbers, times = {number for number, _ in part}, {time for _, time in part}
             for row in connection.execute(select(seen).where(seen.c.series.in_(numbers), seen.c.time.in_(times))):

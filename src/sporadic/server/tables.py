@@ -59,11 +59,10 @@ class Schema:
             Column("last", time),
             sqlite_autoincrement=True,
         )
-        owner = Column("series", _NUMBER, ForeignKey("series.number", ondelete="CASCADE"), primary_key=True)
         self.observations = Table(
             "observations",
             self.metadata,
-            owner,
+            _owner(),
             Column("time", time, primary_key=True),
             Column("variable", Text, primary_key=True),
             Column("number", Double),
@@ -74,7 +73,7 @@ class Schema:
         self.controls = Table(
             "controls",
             self.metadata,
-            owner.copy(),
+            _owner(),
             Column("name", Text, primary_key=True),
             Column("start", time, primary_key=True),
             Column("end", time, primary_key=True),  # its start, if it has no end
@@ -94,6 +93,10 @@ class Schema:
         )
         for table in (self.observations, self.controls):
             Index(f"{table.name}_news", table.c.series, table.c.revision)
+
+
+def _owner() -> Column[int]:
+    return Column("series", _NUMBER, ForeignKey("series.number", ondelete="CASCADE"), primary_key=True)
 
 
 def open_database(url: str) -> Engine:

@@ -70,7 +70,7 @@ export class Calibration {
         element("figure", {},
           element("figcaption", {}, "Coverage by variable",
             element("p", { className: "note",
-              textContent: "Each mark should lie on the dashed line of its level; left of it, intervals are too narrow.",
+              textContent: "A mark should lie on the dashed line of its level; left of it, intervals are too narrow.",
             })),
           this.coverage)),
       this.table());

@@ -54,7 +54,8 @@ function fan({ hovered }, variable, { mean, intervals }, times, what, [line, inn
     {
       name: `${what}mean`, mode: "lines", x, y, line: { color: line, width: 1.8 },
       customdata: hovered ? x.map((_, i) => [number(y[i]), number(low95[i]), number(high95[i])]) : [],
-      hovertemplate: `<b>%{meta}</b> ${what}%{customdata[0]}<br>95 %: %{customdata[1]} to %{customdata[2]}<extra></extra>`,
+      hovertemplate:
+        `<b>%{meta}</b> ${what}%{customdata[0]}<br>95 %: %{customdata[1]} to %{customdata[2]}<extra></extra>`,
     },
   ];
 }
