@@ -244,6 +244,9 @@ def test_it_fits_a_phone(browser: Browser, pbc_address: str):
         page.part("tab-calibration").tap()
         expect(page.part("calibration-table")).to_be_visible()
         assert wide() == 360
+        name = page.part("calibration-table").get_by_role("rowheader", name="alk.phos").bounding_box()
+        assert name is not None
+        assert name["height"] < 40  # in one line
         page.part("tab-card").tap()
         expect(page.part("settings")).to_be_visible()
         assert wide() == 360

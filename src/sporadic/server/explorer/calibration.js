@@ -58,7 +58,7 @@ export class Calibration {
       "aria-label": "Coverage of the intervals by variable; the table below has the numbers." });
     this.view.replaceChildren(
       element("h2", { textContent: "Calibration" }),
-      element("p", { textContent: `${found.how} ${count(found.values)} values of ${count(found.series)} series.` }),
+      element("p", { textContent: `${found.how} These are ${count(found.values)} values.` }),
       element("div", { className: "two" },
         element("figure", {},
           element("figcaption", {}, element("label", { for: "pit-of",
