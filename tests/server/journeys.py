@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from sporadic.datasets.pbc import visits
 
@@ -24,6 +24,7 @@ SEEN = VISITS[VISITS["id"] == 2]
 LAST = float(SEEN["day"].max())
 PAPER = "#ffffff"  # what fills a dot that is hollow
 PATIENCE = 60  # seconds: what is asked for the first time is compiled first
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 @contextmanager

@@ -95,6 +95,11 @@ async function open(id, { now = null, step = false } = {}) {
     const record = await api.observations(id);
     if (turn !== opening) return;
     messages.clear();
+    if (!record.observations.length) {
+      close();
+      messages.nothingObserved(id);
+      return;
+    }
     study = new Study(model, clock, record, now === null ? null : clock.read(clock.dated ? now : Number(now)));
   } catch (failure) {
     if (turn !== opening) return;

@@ -42,6 +42,10 @@ export function unknownSeries(id) {
   say("unknown", element("p", { textContent: `There is no series “${id}” here. Pick another one from the list.` }));
 }
 
+export function nothingObserved(id) {
+  say("unknown", element("p", { textContent: `Nothing was observed of series “${id}” yet. Pick another one.` }));
+}
+
 export function noSeries(model) {
   const variable = model.variables[0];
   const time = model.time.kind === "datetimes" ? `2026-01-31T12:00:00${model.time.timezone ? "+00:00" : ""}` : 0;
