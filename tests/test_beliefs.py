@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sporadic.beliefs import Mixtures
+from sporadic.beliefs import Counts, Mixtures
 
 means = st.floats(-2, 2)
 widths = st.floats(0.1, 1.5)
@@ -62,3 +62,15 @@ def test_what_cannot_be_has_no_probability() -> None:
         belief.mean() + 3 - (stats.lognorm(1.0).expect(lambda x: 2 * x * stats.lognorm(1.0).cdf(x)) - belief.mean())
     )
     np.testing.assert_allclose(belief.crps(np.array([-3.0])), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [1e-30, 2.0**60, 1e100, np.inf, np.nan])
+def test_a_quantile_of_counts_is_found_however_many_there_are(rate):
+    """Doubles beyond 2^53 are more than 1 apart, so that a search for whole numbers could go on for ever."""
+    belief = Counts(np.array([rate, 3.0]), np.array([np.inf, np.inf]))
+    with np.errstate(all="ignore"):
+        low, high = belief.quantile(0.025), belief.quantile(0.975)
+    assert (low[1], high[1]) == (0.0, 7.0)
+    if np.isfinite(rate):
+        assert low[0] <= high[0]
+        assert high[0] == pytest.approx(rate, rel=1e-6, abs=1e-6)

@@ -1,11 +1,7 @@
-"""What journeys through the explorer are made of: a service in a process of its own, and a page that is looked at."""
+"""What journeys through the explorer are made of: a browser, and a page that is looked at."""
 
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,38 +20,8 @@ SEEN = VISITS[VISITS["id"] == 2]
 LAST = float(SEEN["day"].max())
 PAPER = "#ffffff"  # what fills a dot that is hollow
 PATIENCE = 60  # seconds: what is asked for the first time is compiled first
+QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # for a service that compiles much and computes little
 expect.set_options(timeout=PATIENCE * 1000)
-
-
-@contextmanager
-def served(*arguments: Any, token: str | None = None) -> Iterator[str]:
-    """The address of `sporadic serve` with these arguments."""
-    command = [sys.executable, "-m", "sporadic.cli", "serve", *map(str, arguments), "--port", "0"]
-    environment = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"} | ({"SPORADIC_TOKEN": token} if token else {})
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as run:
-        try:
-            assert run.stdout is not None
-            said = ""
-            while not (found := re.search(r"at (http://\S+?)/ ", said)):
-                line = run.stdout.readline()
-                assert line, f"The service ended: {said}"
-                said += line
-            _wait_for_health(found[1])
-            yield found[1]
-        finally:
-            run.terminate()
-            run.wait(20)
-
-
-def _wait_for_health(address: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with urlopen(f"{address}/health"):
-                return
-        except OSError:
-            assert time.monotonic() < end
-            time.sleep(0.05)
 
 
 @contextmanager

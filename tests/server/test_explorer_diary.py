@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import sporadic as sp
-from tests.server.journeys import Explorer, served
+from tests.server.journeys import QUICKLY, Explorer
+from tests.server.serving import start
 
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
@@ -42,11 +43,11 @@ def page(compiled_quickly: None, browser: Browser, tmp_path_factory: pytest.Temp
     likelihood = {MOOD: "categorical", "attacks": "poisson", "weight": "gaussian"}
     forecaster = sp.Forecaster(hidden_size=4, obs_size=4, max_epochs=1, likelihood=likelihood)
     forecaster.fit(panel, progress=False).save(folder / "diary")
-    with (
-        served(folder / "diary", token=TOKEN) as address,
-        browser.new_context(viewport={"width": 1300, "height": 900}, timezone_id="America/New_York") as context,
-    ):
-        yield Explorer(context.new_page(), address, token=TOKEN)
+    service = start(folder / "diary", folder=folder, token=TOKEN, env=QUICKLY)
+    window = {"viewport": {"width": 1300, "height": 900}, "timezone_id": "America/New_York"}
+    with browser.new_context(**window) as context:
+        yield Explorer(context.new_page(), service.url, token=TOKEN)
+    service.stop()
 
 
 @pytest.fixture(scope="module")

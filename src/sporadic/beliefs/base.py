@@ -96,11 +96,13 @@ def bisected(cdf: Callable[[Array], Array], q: Array | float, low: Array, high: 
 def first_reached(cdf: Callable[[Array], Array], q: Array | float, likely: Array) -> Array:
     """The first whole number at which a distribution function reaches q, which is sought around a likely one."""
     high = np.maximum(np.ceil(likely), 1.0)
-    while (short := cdf(high) < q).any():
+    while (short := (cdf(high) < q) & np.isfinite(high)).any():
         high = np.where(short, 2 * high, high)
     low = np.full_like(high, -1.0)  # not reached yet
-    while (high - low > 1).any():
+    while True:
         middle = np.floor((low + high) / 2)
+        between = (low < middle) & (middle < high)  # never of infinity, nor where doubles are further apart than 1
+        if not between.any():
+            return high
         below = cdf(middle) < q
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return high
+        low, high = np.where(between & below, middle, low), np.where(between & ~below, middle, high)

@@ -12,13 +12,18 @@ from starlette.requests import Request
 
 from sporadic.errors import ConflictError, SporadicError, UnknownSeriesError, quote
 from sporadic.server.engine import BusyError, UnavailableError
-from sporadic.server.guard import LOCAL, Guard
+from sporadic.server.guard import HEADERS, LOCAL, Guard
 from sporadic.server.page import explorer_files
 from sporadic.server.routes import JSON, refusals, routes
 from sporadic.server.service import Service
 
 MOST_BYTES = 2_000_000
 _BRANCHES = ("float", "str", "constrained-float", "constrained-str")  # of a union, which are no place in a request
+_SENTENCES = {
+    "Not Found": "There is nothing here.",
+    "Method Not Allowed": "That is not done here: see /openapi.json.",
+    "There was an error parsing the body": "The body cannot be read as JSON.",
+}
 
 log = logging.getLogger("sporadic.server")
 
@@ -39,6 +44,7 @@ def create_app(
         version="1",
         docs_url=None,  # they load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a redirection would repeat whatever name the client called us by
         responses=refusals(
             _400="Not under a name of this service",
             _401="Without the token",
@@ -95,14 +101,12 @@ def _speak_plainly(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def other(_: Request, error: Exception) -> JSON:
         assert isinstance(error, HTTPException)
-        names = {404: "There is nothing here.", 405: "That is not done here: see /openapi.json."}
-        plain = {"Not Found", "Method Not Allowed"}
-        sentence = names.get(error.status_code, error.detail) if error.detail in plain else error.detail
-        return _problem(error.status_code, str(sentence), error.headers)
+        return _problem(error.status_code, _SENTENCES.get(error.detail, str(error.detail)), error.headers)
 
     @app.exception_handler(Exception)
     def unforeseen(_: Request, error: Exception) -> JSON:
-        return _problem(500, "Something went wrong here; the service's log says what.")
+        sentence = "Something went wrong here; the service's log says what."
+        return _problem(500, sentence, HEADERS)  # this answer alone does not pass the guard
 
 
 def _problem(status: int, sentence: str, headers: object = None) -> JSON:

@@ -160,7 +160,11 @@ class Engine:
         try:
             known = self._bring_up([question.id for _, question in jobs])
         except Exception as error:
-            _fail([future for future, _ in jobs], error)
+            if len(jobs) == 1 or isinstance(error, DBAPIError):
+                _fail([future for future, _ in jobs], error)
+                return
+            for job in jobs:  # what one of them stumbles over is not to be the fault of the others
+                self._answer([job])
             return
         for future, question in jobs:
             try:
@@ -182,7 +186,12 @@ class Engine:
                 self._drop(id)
                 cached = None
             if row is not None and (cached is None or cached.revision < row.revision):
-                news.append(self.store.news(row, 0 if cached is None else cached.revision))
+                found = self.store.news(row, 0 if cached is None else cached.revision)
+                if found.observations or found.controls:
+                    news.append(found)
+                else:  # it was deleted since we saw its row
+                    del rows[id]
+                    self._drop(id)
         self._take_in(list({each.row.id: each for each in news}.values()))
         return set(rows)
 
@@ -237,6 +246,8 @@ def _some(queue: deque) -> list:
 def _fail(futures: Sequence[Future], error: Exception) -> None:
     if isinstance(error, DBAPIError):
         log.error("The database does not answer: %s", error.orig)
-        error = UnavailableError("The database does not answer; nothing was stored. Try again later.")
+        error = UnavailableError(
+            "The database does not answer. Try again later: what is sent twice is not stored twice."
+        )
     for future in futures:
         future.set_exception(error)

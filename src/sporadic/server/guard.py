@@ -73,7 +73,9 @@ class Guard:
             if scheme.lower() != "bearer" or not right:
                 return 401, "Send the token of this service, as in 'Authorization: Bearer TOKEN'."
         length = headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or int(length) > self.most_bytes:
+        if not length.isascii() or not length.isdigit():
+            return 400, "The header 'Content-Length' must be a number of bytes."
+        if len(length) > 15 or int(length) > self.most_bytes:  # Python itself refuses to read very long numbers
             return 413, self._too_large
         if scope["method"] == "POST":
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()

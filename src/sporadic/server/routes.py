@@ -16,7 +16,10 @@ from sporadic.storage import digest
 
 FORECAST_LEVELS, PATH_LEVELS = [80.0, 95.0], [50.0, 95.0]
 
-AnyId = Annotated[str, Query(min_length=1, max_length=schemas.LONGEST_ID, description="Of a series.")]
+AnyId = Annotated[
+    str,
+    Query(min_length=1, max_length=schemas.LONGEST_ID, pattern=schemas.PRINTABLE, description="Of a series."),
+]
 Level = Annotated[schemas.Levels, Query(description="Of central intervals, in percent.")]
 Time = Annotated[str | None, Query(max_length=64, description="A number, or ISO-8601 text.")]
 Times = Annotated[list[str] | None, Query(max_length=schemas.MOST_TIMES, description="Later than all observed.")]
@@ -26,6 +29,8 @@ Key = Annotated[
     StringConstraints(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$"),
     Header(description="A request that is sent again with the same key is answered as before, and not stored twice."),
 ]
+
+_FEW = 8  # observations that are read at once
 
 
 def refusals(**descriptions: str) -> dict[int | str, dict[str, Any]]:
@@ -75,7 +80,9 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/series", response_model=schemas.SeriesList, tags=["series"])
     def find(
-        search: Annotated[str, Query(max_length=schemas.LONGEST_ID, description="Part of an id.")] = "",
+        search: Annotated[
+            str, Query(max_length=schemas.LONGEST_ID, pattern=schemas.PRINTABLE_OR_NONE, description="Part of an id.")
+        ] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     ) -> JSON:
@@ -101,7 +108,12 @@ def routes(service: Service) -> APIRouter:
     async def append(told: schemas.Observations, idempotency_key: Key = None) -> JSON:
         """Stores observations, one or many, in any order of time. What is answered with 201 is on disk."""
         seal = digest(told.model_dump_json().encode()) if idempotency_key else ""
-        request = Request(readings(service.reader, told.observations), idempotency_key, seal)
+        many = len(told.observations) > _FEW or any(each.controls for each in told.observations)
+        if many:  # reading them takes a while, in which others are to be answered
+            read = await asyncio.to_thread(readings, service.reader, told.observations)
+        else:
+            read = readings(service.reader, told.observations)
+        request = Request(read, idempotency_key, seal)
         answer = await asyncio.wrap_future(service.engine.append(request))
         service.metrics.stored(answer.stored)
         return JSON(vars(answer), status_code=201)
@@ -120,7 +132,7 @@ def routes(service: Service) -> APIRouter:
         return JSON(
             {
                 "id": id,
-                "now": answers.time(service.axis, belief.panel.times[-1]),
+                "now": answers.time(service.axis, belief.panel.times[-1] if len(belief.panel.times) else None),
                 "times": answers.times(service.axis, belief.times),
                 "variables": await asyncio.to_thread(answers.beliefs, belief, level),
             }

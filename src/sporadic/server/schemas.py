@@ -9,10 +9,11 @@ MOST_TIMES = 1_000
 LONGEST_ID = 200
 FURTHEST = 1e15  # from 0, of a time that is a number
 
-_PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+PRINTABLE_OR_NONE = r"^[^\x00-\x1f\x7f]*$"
 
 Text = Annotated[str, StringConstraints(strict=True, max_length=1_000)]
-Id = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=LONGEST_ID, pattern=_PRINTABLE)]
+Id = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Moment = Annotated[Number, Field(ge=-FURTHEST, le=FURTHEST)] | Annotated[str, StringConstraints(max_length=64)]
 Level = Annotated[float, Field(gt=0, lt=100)]
@@ -125,10 +126,10 @@ class Belief(Answer):
 
 
 class ForecastAnswer(Answer):
-    """Beliefs at later times, from all that is stored of a series up to `now`."""
+    """Beliefs at later times, from all that is stored of a series up to `now`; null, if nothing was observed yet."""
 
     id: str
-    now: float | str
+    now: float | str | None
     times: list[float | str]
     variables: dict[str, Belief]
 

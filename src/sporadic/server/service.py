@@ -56,8 +56,8 @@ class Service:
 
     def warm_up(self) -> None:
         """Has the programs compiled that most requests need, so that the first ones need not wait."""
-        _, rows = self.store.find(limit=1)
-        for row in rows:
+        _, rows = self.store.find(limit=10)
+        for row in [row for row in rows if row.last is not None][:1]:
             known = self.store.news(row).series
             one = replace(known, observations=[each for each in known.observations if each[0] == row.first])
             for size in _SMALL:

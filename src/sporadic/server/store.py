@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from sporadic.errors import OptionError, SporadicError, StreamError, UnknownSeriesError, quote
 from sporadic.measurements import Reader
@@ -18,6 +19,8 @@ from sporadic.server.tables import Schema
 FORMAT = "1"
 _REMEMBERED = 7 * 86_400.0  # seconds that the key of a request is kept
 _LOCK = 5_776_203  # of those who set up the tables; any number, the same for all
+_COLLISIONS = ("40001", "40P01")  # PostgreSQL ended a transaction in favour of another one: it may be tried again
+_TRIES = 3
 
 T = TypeVar("T")
 Answer = Appended | SporadicError
@@ -40,7 +43,13 @@ class Store:
     def _agree(self, connection: Connection) -> None:
         """Refuses a database whose times or values mean something else to this model."""
         facts, axis = self._schema.facts, self.reader.template.axis
-        mine = {"format": FORMAT, "time unit": axis.unit or "number", "time zone": axis.timezone or "none"}
+        names = [column.name for column in self.reader.scaling.static]
+        mine = {
+            "format": FORMAT,
+            "time unit": axis.unit or "number",
+            "time zone": axis.timezone or "none",
+            "list of covariates": json.dumps(sorted(names), ensure_ascii=False),
+        }
         rows = [{"name": name, "value": value} for name, value in mine.items()]
         connection.execute(self._insert(facts).on_conflict_do_nothing(), rows)
         stored = {row.name: row.value for row in connection.execute(select(facts))}
@@ -50,6 +59,10 @@ class Store:
                     f"The database was made for another model: its {name} is {stored[name]!r}, this model's is "
                     f"{value!r}. Name another one with --database."
                 )
+        known, given = self.reader.none.names, self._schema.controls
+        for name in connection.scalars(select(given.c.name).distinct()):
+            if name not in known:
+                raise OptionError(f"The database has {quote(name)}, which is no control of this model: name another.")
         table, scaling = self._schema.observations, self.reader.scaling
         for name, label in connection.execute(select(table.c.variable, table.c.label).distinct()):
             if name not in scaling.variables:
@@ -68,6 +81,15 @@ class Store:
 
         When this returns, what was accepted is on disk. Also tells what is new, by series.
         """
+        for _ in range(_TRIES):
+            try:
+                return self._append(requests)
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in _COLLISIONS:
+                    raise
+        return self._append(requests)
+
+    def _append(self, requests: Sequence[Request]) -> tuple[list[Answer], list[News]]:
         with self._writing() as connection:
             answers, twins = self._answered(connection, requests)
             open_ = {n: request for n, request in enumerate(requests) if n not in answers and n not in twins}
