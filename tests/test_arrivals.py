@@ -94,7 +94,7 @@ def believed(model: sp.Forecaster, panel: sp.Panel, grid: np.ndarray) -> np.ndar
     network, scaling = model._fitted()
     series, times = np.repeat(np.arange(len(panel)), len(grid)), np.tile(grid, len(panel))
     found = Questions.of(panel, series, times, scaling, network).ask(network, answer=_intensity)
-    return found.reshape(len(panel), len(grid)) / scaling.time_unit
+    return found[:, 0].reshape(len(panel), len(grid)) / scaling.time_unit
 
 
 def nll_per_event(model: sp.Forecaster, panel: sp.Panel) -> float:
@@ -153,6 +153,20 @@ def test_of_a_constant_rate_the_likelihood_is_that_of_a_poisson_process(name: st
     np.testing.assert_allclose(nll_of_each(at_constant_rate(model, 0.3), scaling, panel), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["gru-ode-bayes", "gru-ode-bayes-seq"])
+@pytest.mark.usefixtures("compiled_quickly")
+def test_variables_that_arrive_each_at_its_own_rate(name: str):
+    panel = replace(small_panel(3, 0), given_end=(np.full(3, 12.0), np.ones(3, dtype=bool)))
+    scaling, rates = Scaling.fit(panel), np.array([0.1, 0.3, 0.9])
+    model = build(name, scaling.dimensions, key=jr.key(0), arrivals="per-variable", **SMALL)
+    head = (jnp.zeros_like(model.arrivals.out.weight), jnp.log(jnp.expm1(jnp.asarray(rates))))
+    model = eqx.tree_at(lambda m: (m.arrivals.out.weight, m.arrivals.out.bias), model, head)
+    count = np.zeros((3, 3))
+    np.add.at(count, (panel.series_of_point[panel.point_of_value], panel.variable), 1)
+    expected = rates.sum() * 12 / scaling.time_unit - count @ np.log(rates)
+    np.testing.assert_allclose(nll_of_each(model, scaling, panel), expected, rtol=1e-5)
+
+
 @pytest.mark.usefixtures("compiled_quickly")
 def test_what_is_seen_at_the_origin_is_no_arrival():
     frame = pd.DataFrame({"id": 0, "time": [2.0, 3.0, 5.0], "x": [0.0, 1.0, 2.0]})
@@ -180,7 +194,7 @@ def test_the_likelihood_of_one_series_by_hand(flow: str):
         span = jax.tree.map(lambda leaf: leaf[k], events.span)
         phase = span.phase - frequency * (span.gap - passed)
         part = Span(jnp.asarray(passed), span.held, phase, span.pulse)
-        return intensity(model.arrivals(model.flow(states[k], part), model.calendar.context(span.held, phase)))
+        return intensity(model.arrivals(model.flow(states[k], part), model.calendar.context(span.held, phase)))[0]
 
     gaps, observed = np.asarray(events.span.gap), np.flatnonzero(events.mask.any(axis=1))
     assert (gaps[: table.lengths[1]] > 0).all()
@@ -347,6 +361,8 @@ def test_only_what_can_learn_it_is_asked_to():
         check_trainable(sp.Forecaster(arrivals=True))
     with pytest.raises(OptionError, match="withheld hides some of that"):
         sp.Forecaster(arrivals=True, withheld=0.2).fit(panel, progress=False)
+    with pytest.raises(OptionError, match="arrivals is True, False or 'per-variable'; got 'each'"):
+        sp.Forecaster(arrivals="each").fit(panel, progress=False)
 
 
 def test_the_other_weights_start_as_they_do_without():
@@ -373,6 +389,8 @@ def test_forecasts_do_not_depend_on_the_end_and_survive_saving(fitted: sp.Foreca
 def test_who_does_not_know_says_so(fitted: sp.Forecaster):
     with pytest.raises(OptionError, match=r"Only a Forecaster\(arrivals=True\)"):
         fitted.filter(small_panel(8, 0)).next_time()
+    with pytest.raises(OptionError, match="not which variable: fit with arrivals='per-variable'"):
+        fitted.forecast(small_panel(8, 0), times=[13.0], controls="hold").next_time("a")
 
 
 # -- known intensities, learned ----------------------------------------------------------------------------------------
@@ -405,3 +423,31 @@ def test_an_intensity_that_moves_is_learned(kind: str):
     assert np.corrcoef(believed(model, fresh, grid).reshape(-1), truth.reshape(-1))[0, 1] > 0.85
     true, found, constant = true_nll_per_event(fresh, rates), nll_per_event(model, fresh), constant_nll_per_event(fresh)
     assert true - 0.02 < found < constant - 0.6 * (constant - true)
+
+
+def test_each_variable_has_an_intensity_of_its_own():
+    """One variable at a constant rate, and one that is looked at only while the first is high."""
+    rng = np.random.default_rng(2)
+    tables, waves = [], []
+    for i in range(120):
+        waves.append(x := wave(rng.uniform(0, 2 * np.pi)))
+        often, seldom = np.sort(rng.uniform(0, END, rng.poisson(1.2 * END))), np.sort(rng.uniform(0, END, 2 * int(END)))
+        seldom = seldom[rng.random(len(seldom)) < np.where(x(seldom) > 0, 0.4, 0.02)]
+        tables.append(pd.DataFrame({"id": i, "time": often, "variable": "x", "value": x(often)}))
+        tables.append(pd.DataFrame({"id": i, "time": seldom, "variable": "y", "value": rng.normal(size=len(seldom))}))
+    panel = sp.Panel.from_long(pd.concat(tables), origin=0.0, end=END)
+    options = {"hidden_size": 12, "obs_size": 12, "prep_size": 4, "batch_size": 16, "learning_rate": 2e-2}
+    model = sp.Forecaster(arrivals="per-variable", max_epochs=20, **options).fit(panel[:100], progress=False)
+    network, scaling = model._fitted()
+    fresh, grid = panel[100:], np.linspace(2, END - 0.5, 20)
+    series, times = np.repeat(np.arange(20), 20), np.tile(grid, 20)
+    rate = Questions.of(fresh, series, times, scaling, network).ask(network, answer=_intensity) / scaling.time_unit
+    assert rate[:, 0].mean() == pytest.approx(1.2, rel=0.1)
+    assert rate[:, 0].std() < 0.25 * 1.2
+    truth = np.concatenate([x(grid) for x in waves[100:]])
+    assert rate[truth > 0.5, 1].mean() > 3 * rate[truth < -0.5, 1].mean()
+    asked = model.forecast(fresh, times=[9.0], cutoff=6.0)
+    assert repr(asked.next_time("y")) == "NextTime(20 series, variable 'y')"
+    assert np.all(asked.next_time("x").never < asked.next_time("y").never)
+    with pytest.raises(OptionError, match=r"ask for one, as in next_time\('x'\)"):
+        asked.next_time()

@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from equinox import Module, nn
-from jaxtyping import Array, Float, PRNGKeyArray
+from equinox import Module, field, nn
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from sporadic.events import Events
 from sporadic.initialisation import linear
 
+PER_VARIABLE = "per-variable"
 _SMALL = -15.0  # below it, log(softplus(x)) is x to the last digit of float32, and nearly so of float64
 
 _points, _weights = np.polynomial.legendre.leggauss(4)
@@ -19,20 +21,33 @@ WEIGHTS = _weights / 2
 class Arrivals(Module):
     """λ(t) ≥ 0, per model time unit: softplus of a perceptron of the state, the controls and the calendar.
 
-    Its hidden layer has no kinks, so that a few nodes a span are enough for the integral.
+    There is one for all observations of a series, or one for those of each variable: so many are its `streams`. The
+    hidden layer has no kinks, so that a few nodes a span are enough for the integral.
     """
 
     hidden: nn.Linear
     out: nn.Linear
+    streams: int = field(static=True)
 
-    def __init__(self, hidden_size: int, width: int, *, context_size: int, key: PRNGKeyArray):
+    def __init__(self, hidden_size: int, width: int, *, streams: int = 1, context_size: int, key: PRNGKeyArray):
         first, second = jr.split(key)
         self.hidden = linear(hidden_size + context_size, width, key=first)
-        self.out = linear(width, 1, key=second)
+        self.out = linear(width, streams, key=second)
+        self.streams = streams
 
-    def __call__(self, h: Float[Array, " hidden"], context: Float[Array, " context"]) -> Float[Array, ""]:
-        """The number of which λ is the softplus."""
-        return self.out(jax.nn.silu(self.hidden(jnp.concatenate([h, context]))))[0]
+    def __call__(self, h: Float[Array, " hidden"], context: Float[Array, " context"]) -> Float[Array, " streams"]:
+        """The numbers of which λ is the softplus."""
+        return self.out(jax.nn.silu(self.hidden(jnp.concatenate([h, context]))))
+
+    def arrivals(self, events: Events) -> Bool[Array, "time streams"]:
+        """At which events something arrives. What is seen at the origin does not: no time has passed.
+
+        All values of a time point arrive at its first event, also where a model takes them in one after the other.
+        """
+        seen = jnp.zeros_like(events.mask).at[events.first].max(events.mask)
+        if self.streams == 1:
+            seen = jnp.any(seen, axis=1, keepdims=True)
+        return seen & (jnp.cumsum(events.span.gap) > 0)[:, None]
 
 
 def intensity(raw: Float[Array, " *n"]) -> Float[Array, " *n"]:

@@ -36,6 +36,11 @@ def bucket(length: int, *, smallest: int = 8) -> int:
     return -(-length // quarter) * quarter
 
 
+def coarse_bucket(length: int, *, smallest: int) -> int:
+    """The next power of two: for who cannot wait for a program to be compiled."""
+    return max(smallest, 1 << (max(length, 1) - 1).bit_length())
+
+
 def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
     """Positions of series in batches of one size, padded with −1; series of like length share a batch.
 

@@ -32,7 +32,7 @@ class Forecast:
     family: AbstractFamily
     scaling: Scaling
     known: tuple[str, ...] = ()  # variables that were given, at the very times of the forecast
-    waiting: Callable[[], "NextTime"] | None = None  # of a model that learns when observations come
+    waiting: Callable[[str | None], "NextTime"] | None = None  # of a model that learns when observations come
 
     def __len__(self) -> int:
         return len(self.times)
@@ -141,17 +141,18 @@ class Forecast:
             raise QueryError(f"Variable {quote(name)} is {coding.kind.name} and cannot be {value[wrong][0]:g}.")
         return value
 
-    def next_time(self) -> "NextTime":
+    def next_time(self, variable: str | None = None) -> "NextTime":
         """When each series is observed next: from the cutoff, or the end of follow-up, to the last time asked.
 
-        Needs a model with `arrivals=True`. That nothing came until then is taken as known.
+        Needs a model with `arrivals=True`; or with `arrivals="per-variable"`, and then the variable. That nothing came
+        until then is taken as known.
         """
         if self.waiting is None:
             raise OptionError(
                 "Only a Forecaster(arrivals=True), and its forecast() rather than filter() or a stream, tells when the "
                 "next observation comes."
             )
-        return self.waiting()
+        return self.waiting(variable)
 
     def plot(self, id: Any) -> "Figure":
         """The observations of one series, and what is believed of its future. Needs the extra `plot` (matplotlib)."""

@@ -13,6 +13,7 @@ import jax
 import jax.random as jr
 import numpy as np
 
+from sporadic.arrivals import PER_VARIABLE
 from sporadic.errors import NotFittedError, OptionError, one_of
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
@@ -49,8 +50,9 @@ class Forecaster:
         `sp.Ordinal(["low", "high"])`, or a choice per variable (see docs/kinds.md).
     - `joint`: "low-rank", or with its rank "low-rank:3": gaussian and log-normal variables are believed in together,
         with a correlation that changes with time. By default each is by itself.
-    - `arrivals`: whether to learn also when observations come, which `forecast(...).next_time()` then tells. The
-        likelihood of their times joins that of the values, in training and in the `validation_nll` of the history.
+    - `arrivals`: whether to learn also when observations come, which `forecast(...).next_time()` then tells; or
+        "per-variable", when each variable does. The likelihood of their times joins that of the values, in training and
+        in the `validation_nll` of the history.
     - `calendar`: periods whose phase the model sees, as "year" or {"year": 365.25}.
     - `objective`: the pre-jump loss: "nll" (the paper's), "beta-nll" or "mixed", which heed the mean more.
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
@@ -83,7 +85,7 @@ class Forecaster:
         likelihood: Likelihood = "gaussian",
         joint: str | None = None,
         calendar: Calendar = None,
-        arrivals: bool = False,
+        arrivals: bool | str = False,
         objective: str = "nll",
         kl_weight: float = 0.01,
         kl: str = "forward",
@@ -157,7 +159,7 @@ class Forecaster:
 
         with self._precisely():
             network = self._build(scaling)
-            table = EventTable.of(training, scaling, network.layout, to_end=self.arrivals)
+            table = EventTable.of(training, scaling, network.layout, to_end=bool(self.arrivals))
             if isinstance(network, AbstractReference):
                 network, history = network.learned(table), []
             else:
@@ -291,8 +293,8 @@ class Forecaster:
 
     def _training(self) -> tuple[Objective, Schedule]:
         """What is minimised, and how."""
-        if not isinstance(self.arrivals, bool):
-            raise OptionError(f"arrivals is True or False; got {self.arrivals!r}.")
+        if not isinstance(self.arrivals, bool) and self.arrivals != PER_VARIABLE:
+            raise OptionError(f"arrivals is True, False or {PER_VARIABLE!r}; got {self.arrivals!r}.")
         if self.arrivals and self.withheld:
             raise OptionError(
                 "arrivals=True learns from when a series was observed, and withheld hides some of that: choose one."

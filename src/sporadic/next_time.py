@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
 
+from sporadic.arrivals import PER_VARIABLE
 from sporadic.batching import batches
-from sporadic.errors import OptionError, QueryError, quote, such
+from sporadic.errors import OptionError, QueryError, one_of, quote, such
 from sporadic.evaluation import Evaluation
 from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.forecasting import Questions
@@ -33,11 +34,13 @@ class NextTime:
     passed: np.ndarray  # native time since then, from 0 to the horizon: (series, point)
     intensity: np.ndarray  # λ there, per native time unit
     hazard: np.ndarray  # ∫λ from now to there
+    variable: str | None = None  # whose next observation it is; None for that of any
 
     @classmethod
     def of(
-        cls, model: GRUODEBayes, scaling: Scaling, panel: Panel, series: np.ndarray, now: Native, until: Native
-    ) -> "NextTime":
+        cls, model: GRUODEBayes, scaling: Scaling, panel: Panel, series: np.ndarray, now: Native, until: Native,
+        variable: str | None = None,
+    ) -> "NextTime":  # fmt: skip
         """Of some series of a panel without time points after `now`: λ is read where straight flows lead."""
         length = (until - now).astype(np.float64)
         passed = length[:, None] * (np.arange(_CELLS + 1) / _CELLS) ** 2  # closer together where λ moves most
@@ -49,17 +52,18 @@ class NextTime:
         queries = QueryTable.going_on(
             panel, begin[each], state[each], series[each], asked.reshape(-1), scaling, model.layout
         )
-        rate = Questions(events, queries).ask(model, batch_size=64, answer=_intensity)
+        stream = 0 if variable is None else scaling.variables.index(variable)
+        rate = Questions(events, queries).ask(model, batch_size=64, answer=_intensity)[:, stream]
         intensity = rate.reshape(len(series), _CELLS + 1).astype(np.float64) / scaling.time_unit
         gained = np.diff(passed, axis=1) * (intensity[:, 1:] + intensity[:, :-1]) / 2
         hazard = np.concatenate([np.zeros((len(series), 1)), np.cumsum(gained, axis=1)], axis=1)
-        return cls(panel, series, now, passed, intensity, hazard)
+        return cls(panel, series, now, passed, intensity, hazard, variable)
 
     def __len__(self) -> int:
         return len(self.series)
 
     def __repr__(self) -> str:
-        return f"NextTime({len(self):,} series)"
+        return f"NextTime({len(self):,} series{'' if self.variable is None else f', variable {self.variable!r}'})"
 
     @property
     def never(self) -> np.ndarray:
@@ -115,13 +119,26 @@ class NextTime:
 
 
 def next_time(
-    model: AbstractModel, scaling: Scaling, history: Panel, series: np.ndarray, times: Native, cutoff: Native | None
-) -> NextTime:
+    model: AbstractModel, scaling: Scaling, history: Panel, series: np.ndarray, times: Native, cutoff: Native | None,
+    variable: str | None = None,
+) -> NextTime:  # fmt: skip
     """Of the series that were asked about, from the cutoff (without one, the end of follow-up) to the last time asked.
 
     `series` and `times` are those of a forecast, sorted.
     """
     assert isinstance(model, GRUODEBayes)
+    assert model.arrivals is not None
+    if model.arrivals.streams == 1 and len(scaling.variables) > 1 and variable is not None:
+        raise OptionError(
+            f"This model knows when a series is observed, not which variable: fit with arrivals={PER_VARIABLE!r}."
+        )
+    if model.arrivals.streams > 1 and variable is None:
+        raise OptionError(
+            "This model knows when each variable is observed, and not how many come together: ask for one, as in "
+            f"next_time({next(iter(scaling.variables))!r})."
+        )
+    if variable is not None:
+        one_of("A variable", variable, scaling.variables)
     asked, first, count = np.unique(series, return_index=True, return_counts=True)
     until = times[first + count - 1]
     if cutoff is not None:
@@ -143,7 +160,7 @@ def next_time(
             f"The next time of id {quote(history.ids[asked[at]])} lies after {history.axis.show(now[at])}, the end of "
             f"its follow-up, and nothing later was asked of it ({such(int(late.sum()), 'id')}): forecast later times."
         )
-    return NextTime.of(model, scaling, history, asked, now, until)
+    return NextTime.of(model, scaling, history, asked, now, until, variable)
 
 
 def _last_states(panel: Panel, events: EventTable, series: np.ndarray, now: Native) -> tuple[Native, np.ndarray]:
@@ -169,7 +186,7 @@ def _interpolated(x: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.nd
 @eqx.filter_jit
 def _intensity(
     model: GRUODEBayes, events: Events, static: Float[Array, "batch static"], queries: Queries
-) -> Float[Array, "batch queries"]:
+) -> Float[Array, "batch queries streams"]:
     return jax.vmap(model.intensity)(events, static, queries)
 
 

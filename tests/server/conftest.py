@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import Browser
 
 import sporadic as sp
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
 from tests.server.cluster import Postgres
 from tests.server.direct import Direct
+from tests.server.journeys import QUICKLY, VISITS, Explorer, browsing
 from tests.server.serving import Served, start
 
 LEVELS = ("none", "some", "much")
@@ -104,3 +106,31 @@ def service(forecaster: sp.Forecaster, tmp_path_factory: pytest.TempPathFactory)
     assert answer.status == 201
     yield service
     service.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Closed after each file: while it is open, the thread has a running event loop, which others may want to start."""
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def pbc_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with a small model of PBC, for journeys through the explorer."""
+    folder = tmp_path_factory.mktemp("explorer")
+    forecaster = sp.Forecaster(hidden_size=8, obs_size=8, max_epochs=2, likelihood="auto", batch_size=128)
+    forecaster.fit(sp.datasets.pbc(), progress=False).save(folder / "pbc")
+    VISITS[VISITS["id"] <= 40].to_csv(folder / "visits.csv", index=False)
+    service = start(folder / "pbc", folder / "visits.csv", folder=folder, env=QUICKLY)
+    yield service.url
+    service.stop()
+
+
+@pytest.fixture
+def page(browser: Browser, pbc_address: str) -> Iterator[Explorer]:
+    """A window of its own, which in the end has nothing to complain of."""
+    with browser.new_context(viewport={"width": 1300, "height": 900}) as context:
+        explorer = Explorer(context.new_page(), pbc_address)
+        yield explorer
+        assert explorer.complaints == []

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
+from sporadic.forecasting import _forecast
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
 
@@ -266,4 +267,26 @@ def test_dates_come_and_go_as_text(tmp_path):
     wrong = client("GET", "/forecast", params={"id": "p3", "horizon": "5"})
     assert wrong.status_code == 422
     assert client.tell({"id": "p3", "time": 5, "values": {"crp": 2.0}}).status_code == 422
+    service.close()
+
+
+@pytest.mark.parametrize("datetimes", [False, True])
+def test_after_warming_up_nothing_is_compiled_for_a_path(tmp_path, forecaster, panel, datetimes):
+    if datetimes:
+        panel = sp.Panel.from_wide(wards(datetimes=True))
+        forecaster = sp.Forecaster(**SMALL, likelihood=KINDS).fit(panel, progress=False)
+    service = Service(forecaster, f"sqlite:///{tmp_path}/told.sqlite")
+    service.warm_up()  # of nothing
+    service.take_over(panel)
+    service.warm_up()
+    compiled = _forecast._cached._cache_size()
+    client = Client(service)
+    for id in ("p0", "p5", "p11"):
+        times = [each["time"] for each in client.get("/observations", id=id)["observations"]]
+        for until in times:
+            client.get("/path", id=id, until=until, steps=60)
+        supposed = {"time": times[-2], "values": {"weight": 60.0}}
+        body = {"id": id, "observations": [supposed], "until": times[3], "steps": 60}
+        assert client("POST", "/what-if", json=body).status_code == 200
+    assert _forecast._cached._cache_size() == compiled
     service.close()

@@ -34,8 +34,8 @@ class ModelOptions:
     """low-rank, or low-rank:3 with its rank: gaussian and log-normal variables are forecast together."""
     calendar: Names = None
     """Periods whose phase the model sees: year for datetimes, year=365.25 for numbers; separated by commas."""
-    arrivals: bool = False
-    """Whether to learn also when observations come."""
+    arrivals: bool | Literal["per-variable"] = False
+    """Whether to learn also when observations come: --arrivals, or --arrivals=per-variable."""
     objective: Literal["nll", "beta-nll", "mixed"] = "nll"
     """The training loss; the last two heed the mean more."""
     kl_weight: float = 0.01

@@ -13,7 +13,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.arrivals import NODES, WEIGHTS, Arrivals, intensity, log_intensity
+from sporadic.arrivals import NODES, PER_VARIABLE, WEIGHTS, Arrivals, intensity, log_intensity
 from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
 from sporadic.errors import OptionError, one_of
 from sporadic.events import Events, Layout, Queries, Span
@@ -149,31 +149,36 @@ class GRUODEBayes(AbstractFilter):
     def arrival_nll(self, filtered: Filtered, events: Events) -> Float[Array, ""]:
         """−log of the likelihood of when a series was observed: ∫λ over all spans, less log λ just before each arrival.
 
-        Variables observed together are one arrival. What is observed at the origin is none: no time has passed.
+        Variables observed together are one arrival; or, with an intensity per variable, each of them is one of its own.
         """
+        assert self.arrivals is not None
 
-        def over(state: Float[Array, " hidden"], span: Span) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        def over(
+            state: Float[Array, " hidden"], span: Span
+        ) -> tuple[Float[Array, " streams"], Float[Array, " streams"]]:
             raw = jax.vmap(lambda share: self._raw_intensity(state, span, share * span.gap))(shares)
-            return span.gap * jnp.dot(weights, intensity(raw[:-1])), log_intensity(raw[-1])
+            return span.gap * (weights @ intensity(raw[:-1])), log_intensity(raw[-1])
 
         dtype = events.span.gap.dtype
         shares, weights = jnp.asarray(np.append(NODES, 1.0), dtype), jnp.asarray(WEIGHTS, dtype)
         expected, log_rate = jax.vmap(over)(filtered.states[:-1], events.span)
-        arrives = jnp.any(events.mask, axis=1) & (events.first == jnp.arange(events.first.shape[0]))
-        arrives = arrives & (jnp.cumsum(events.span.gap) > 0)
-        return jnp.sum(expected) - jnp.sum(log_rate, where=arrives)
+        return jnp.sum(expected) - jnp.sum(log_rate, where=self.arrivals.arrivals(events))
 
-    def _raw_intensity(self, state: Float[Array, " hidden"], span: Span, passed: Float[Array, ""]) -> Float[Array, ""]:
+    def _raw_intensity(
+        self, state: Float[Array, " hidden"], span: Span, passed: Float[Array, ""]
+    ) -> Float[Array, " streams"]:
         """Some time after the start of a span, flowed there straight; controls are those held over it."""
         assert self.arrivals is not None
         return self.arrivals(self._within(state, span, passed), Input(span, self.calendar)(passed))
 
-    def intensity(self, events: Events, static: Float[Array, " static"], queries: Queries) -> Float[Array, " queries"]:
+    def intensity(
+        self, events: Events, static: Float[Array, " static"], queries: Queries
+    ) -> Float[Array, "queries streams"]:
         """λ at each query, per model time unit, given the events up to the one it starts from."""
         assert self.arrivals is not None
         states, head = self.filter(events, static).states, self.arrivals
 
-        def one(query: Queries) -> Float[Array, ""]:
+        def one(query: Queries) -> Float[Array, " streams"]:
             return intensity(head(self.reached(states, query), self.calendar.context(query.control, query.phase)))
 
         return jax.vmap(one)(queries)
@@ -204,7 +209,7 @@ class Recipe:
         flow: str | AbstractFlow | diffrax.AbstractSolver | Callable[..., AbstractFlow] | None = None,
         flow_options: dict[str, Any] | None = None,
         update: str | AbstractUpdate | Callable[..., AbstractUpdate] | None = None,
-        arrivals: bool = False,
+        arrivals: bool | str = False,
         key: PRNGKeyArray,
     ) -> GRUODEBayes:
         """The model for data of these dimensions; a part may be a name, a module, or a class to be built here.
@@ -236,7 +241,13 @@ class Recipe:
                 update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
             ),
             dose=eqx.nn.GRUCell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
-            arrivals=Arrivals(hidden_size, obs_size, context_size=context, key=jr.fold_in(key, 1))
+            arrivals=Arrivals(
+                hidden_size,
+                obs_size,
+                streams=dimensions.variables if arrivals == PER_VARIABLE else 1,
+                context_size=context,
+                key=jr.fold_in(key, 1),
+            )
             if arrivals
             else None,
         )

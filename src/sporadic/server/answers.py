@@ -29,7 +29,7 @@ def time(axis: TimeAxis, native: Any) -> Any:
     return None if native is None else times(axis, [native])[0]
 
 
-def beliefs(forecast: Forecast, levels: Sequence[float], rows: slice = slice(None)) -> dict[str, Any]:
+def beliefs(forecast: Forecast, levels: Sequence[float]) -> dict[str, Any]:
     """By variable: mean, std, median and central intervals at each time, and the probability of each level."""
     mean, std, median = forecast.mean(), forecast.std(), forecast.quantile(0.5)
     intervals = {f"{level:g}": forecast.interval(level) for level in levels}
@@ -39,14 +39,14 @@ def beliefs(forecast: Forecast, levels: Sequence[float], rows: slice = slice(Non
             continue
         chances = forecast.probabilities(name) if coding.levels else None
         answer[name] = {
-            "mean": mean[rows, j].tolist(),
-            "std": std[rows, j].tolist(),
-            "median": median[rows, j].tolist(),
+            "mean": mean[:, j].tolist(),
+            "std": std[:, j].tolist(),
+            "median": median[:, j].tolist(),
             "intervals": {
-                level: {"low": low[rows, j].tolist(), "high": high[rows, j].tolist()}
+                level: {"low": low[:, j].tolist(), "high": high[:, j].tolist()}
                 for level, (low, high) in intervals.items()
             },
-            "probabilities": chances and {level_name(level): p[rows].tolist() for level, p in chances.items()},
+            "probabilities": chances and {level_name(level): p.tolist() for level, p in chances.items()},
         }
     return answer
 

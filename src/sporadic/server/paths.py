@@ -9,6 +9,7 @@ import numpy as np
 from sporadic.errors import QueryError, quote
 from sporadic.forecast import Forecast
 from sporadic.forecaster import Forecaster
+from sporadic.forecasting import Questions
 from sporadic.measurements import Reader
 from sporadic.server.history import Series, Value, panel_of
 from sporadic.timeaxis import Native
@@ -72,7 +73,12 @@ def stretch(
     return Stretch(until, end, np.concatenate([even, known, known])[order], asked[order])
 
 
-def path(forecaster: Forecaster, reader: Reader, series: Sequence[Series], along: Stretch) -> Forecast:
-    """Beliefs about several versions of a series, one after the other, along the same stretch."""
-    panel = panel_of(series, reader)
-    return forecaster.filter(panel, reader.template.axis.restore(along.asked))
+def paths(forecaster: Forecaster, reader: Reader, series: Sequence[Series], along: Stretch) -> list[Forecast]:
+    """Beliefs about several versions of a series along the same stretch: `Forecaster.filter`, in few shapes."""
+    network, scaling = forecaster._fitted()
+    panel, n = panel_of(series, reader), len(along.asked)
+    owner, times = np.repeat(np.arange(len(series)), n), np.tile(along.asked, len(series))
+    with forecaster._precisely():
+        raw = Questions.of(panel, owner, times, scaling, network).ask(network, coarse=True)
+    parts = [slice(first, first + n) for first in range(0, len(times), n)]
+    return [Forecast(panel, owner[part], times[part], raw[part], network.family, scaling) for part in parts]

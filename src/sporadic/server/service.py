@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sporadic.server.draft import Request
 from sporadic.server.engine import Engine
 from sporadic.server.history import Reading, Series, panel_of, series_of
 from sporadic.server.metrics import Metrics
-from sporadic.server.paths import path, stretch
+from sporadic.server.paths import paths, stretch
 from sporadic.server.schemas import Seen
 from sporadic.server.store import Store
 from sporadic.server.tables import open_database, speaking_plainly
@@ -56,17 +57,24 @@ class Service:
 
     def warm_up(self) -> None:
         """Has the programs compiled that most requests need, so that the first ones need not wait."""
-        _, rows = self.store.find(limit=10)
-        for row in [row for row in rows if row.last is not None][:1]:
-            known = self.store.news(row).series
-            one = replace(known, observations=[each for each in known.observations if each[0] == row.first])
-            for size in _SMALL:
-                copies = [replace(one, id=str(number)) for number in range(size)]
-                self.forecaster.stream().observe_many(panel_of(copies, self.reader))
-            self.path(row.id, [50])
-            self.what_if(row.id, [], [50])
-            later = self.axis.after(np.array([row.last]), np.array([self.reader.scaling.time_unit]))
-            self.engine.forecast(row.id, times=self.axis.restore(later), controls="hold").result()
+        _, rows = self.store.find(limit=200)
+        rows = sorted((row for row in rows if row.last is not None), key=lambda row: row.observations)
+        if not rows:
+            return
+        for row in (rows[-1], rows[len(rows) // 2]):
+            series = self.store.news(row).series
+            for share in (0.0, 0.1, 0.3, 0.6, 1.0):  # as when the explorer drags its handle back
+                until = self.axis.after(np.array([row.first]), share * np.array([row.last - row.first]))[0]
+                ahead = 1.25 * (row.last - row.first) - (until - row.first)
+                horizon = timedelta(seconds=ahead / self.axis.ticks_per_second) if self.axis.is_datetime else ahead
+                along = stretch(self.reader, series, until=until, horizon=horizon if ahead > 0 else None, steps=60)
+                paths(self.forecaster, self.reader, [series.until(until)], along)
+        one = replace(series, observations=[each for each in series.observations if each[0] == row.first])
+        for size in _SMALL:
+            copies = [replace(one, id=str(number)) for number in range(size)]
+            self.forecaster.stream().observe_many(panel_of(copies, self.reader))
+        later = self.axis.after(np.array([row.last]), np.array([self.reader.scaling.time_unit]))
+        self.engine.forecast(row.id, times=self.axis.restore(later), controls="hold").result()
 
     def close(self) -> None:
         self.engine.close()
@@ -112,7 +120,7 @@ class Service:
     def path(self, id: str, levels: Sequence[float], **asked: Any) -> dict[str, Any]:
         series = self.store.series(id)
         along = stretch(self.reader, series, **self._native(asked))
-        forecast = path(self.forecaster, self.reader, [series.until(along.until)], along)
+        (forecast,) = paths(self.forecaster, self.reader, [series.until(along.until)], along)
         return self._along(id, along) | {"variables": answers.beliefs(forecast, levels)}
 
     def what_if(self, id: str, supposed: Sequence[Seen], levels: Sequence[float], **asked: Any) -> dict[str, Any]:
@@ -124,11 +132,10 @@ class Service:
         ]
         along = stretch(self.reader, series, further, **self._native(asked))
         known = series.until(along.until)
-        forecast = path(self.forecaster, self.reader, [known, known.with_observations(further)], along)
-        half = len(along.asked)
+        plain, moved = paths(self.forecaster, self.reader, [known, known.with_observations(further)], along)
         return self._along(id, along) | {
-            "untouched": answers.beliefs(forecast, levels, slice(half)),
-            "what_if": answers.beliefs(forecast, levels, slice(half, None)),
+            "untouched": answers.beliefs(plain, levels),
+            "what_if": answers.beliefs(moved, levels),
         }
 
     def calibration(self) -> dict[str, Any]:

@@ -60,8 +60,9 @@ def readings(reader: Reader, observations: Sequence[Observation]) -> list[Readin
 def _refuse_far_covariates(reader: Reader, id: str, static: Mapping[str, Any]) -> None:
     for column in reader.scaling.static:
         value = static.get(column.name)
-        is_number = not column.levels and isinstance(value, (int, float))
-        if is_number and not abs(value - column.location) < _FAR * column.scale:
+        if column.levels or not isinstance(value, (int, float)):
+            continue
+        if not abs(value - column.location) < _FAR * column.scale:
             refuse(id, f"has {value:g} for the covariate {quote(column.name)}, unlike anything this model has seen")
 
 
