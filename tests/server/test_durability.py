@@ -15,7 +15,7 @@ from tests.server.serving import Served
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 TIMES = [5000.0, 20_000.0]
-ENOUGH = 100  # requests, after which the power fails
+ENOUGH = 60  # requests, after which the power fails
 
 
 def killed_under_load(service: Served, *, processes: int) -> list[Writer]:
