@@ -7,7 +7,7 @@ STAMP := .venv/stamp
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := .venv
-.PHONY: .venv demo lint test results-quick docs format constraints clean
+.PHONY: .venv debian demo lint test results-quick docs format constraints clean
 
 .venv: $(STAMP)
 
@@ -21,6 +21,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
 		--editable '.[plot,track,scale,serve]' --group test --group lint --group docs
 	@touch $@
+
+# A browser and a database for the tests, from Debian.
+debian:
+	@.ci/debian
 
 demo: $(STAMP)
 	$(BIN)/sporadic demo --force
@@ -37,7 +41,7 @@ test: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
 test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 # The tests of a file share what they compile and fit, so one worker takes them all.
-test: lint
+test: debian lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Every table and figure of the paper, shortened; the data are simulated or, where they are at hand, real.

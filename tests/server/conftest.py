@@ -10,7 +10,10 @@ import pytest
 from playwright.sync_api import Browser
 
 import sporadic as sp
+from sporadic.server.app import create_app
+from sporadic.server.service import Service
 from tests.server.cluster import Postgres
+from tests.server.direct import Direct
 from tests.server.journeys import QUICKLY, VISITS, Explorer, browsing
 from tests.server.serving import Served, start
 
@@ -117,3 +120,17 @@ def page(browser: Browser, pbc_address: str) -> Iterator[Explorer]:
         explorer = Explorer(context.new_page(), pbc_address)
         yield explorer
         assert explorer.complaints == []
+
+
+FIRST = {"id": "ann", "time": 1.0, "values": {"weight": 70.0, "edema": "some"}, "static": {"sex": "f", "age": 50.0}}
+
+
+@pytest.fixture(scope="module")
+def service(forecaster: sp.Forecaster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """In this process, with one series of one observation."""
+    folder = tmp_path_factory.mktemp("service")
+    service = Service(forecaster, f"sqlite:///{folder}/ward.sqlite", name="ward-model")
+    answer = Direct(create_app(service)).post("/observations", {"observations": [FIRST]})
+    assert answer.status == 201
+    yield service
+    service.close()

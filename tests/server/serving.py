@@ -18,7 +18,7 @@ _LONGEST = 120  # seconds until a service must be there; compiling may take a wh
 
 
 def command(model: Path, data: Path | None = None, **options: Any) -> list[str]:
-    """`serve(model, port=9000, data_options=1)` as one writes it in a terminal."""
+    """`command(model, port=9000)` is what one writes in a terminal."""
     named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
     return [*_COMMAND, str(model), *([str(data)] if data else []), *named]
 
@@ -91,9 +91,10 @@ def start(
     port: int = 0,
     token: str | None = None,
     env: Mapping[str, str] | None = None,
+    wait: bool = True,
     **options: Any,
 ) -> Served:
-    """Starts a service whose log goes to `folder`, and waits for it. Options are those of the command."""
+    """Starts a service whose log goes to `folder`, and waits until it is well. Options are those of the command."""
     path = folder / f"serve-{time.monotonic_ns()}.log"
     with path.open("wb") as log:
         process = subprocess.Popen(
@@ -103,4 +104,5 @@ def start(
             env=environment(token, **(env or {})),
             start_new_session=True,  # so that its workers can be ended with it
         )
-    return Served(process, path, token).wait()
+    service = Served(process, path, token)
+    return service.wait() if wait else service

@@ -35,7 +35,7 @@ class BusyError(SporadicError):
 
 
 class UnavailableError(SporadicError):
-    """The database does not answer."""
+    """The database does not answer, or the service is about to stop."""
 
 
 @dataclass
@@ -112,6 +112,8 @@ class Engine:
     def _put(self, queue: deque, job: Any) -> Future:
         future: Future = Future()
         with self._ready:
+            if self._closed:
+                raise UnavailableError("The service is about to stop. Try again later.")
             if self.waiting >= self._most_waiting:
                 raise BusyError("The service has more requests waiting than it can hold: try again in a moment.")
             queue.append((future, job))

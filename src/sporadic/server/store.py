@@ -34,11 +34,15 @@ class Store:
         self._engine, self._schema = engine, Schema(reader.template.axis)
         self._pruned = 0.0
         self._insert = (postgresql if engine.dialect.name == "postgresql" else sqlite).insert
-        with self._writing() as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-            self._schema.metadata.create_all(connection)
-            self._agree(connection)
+        try:
+            with self._writing() as connection:
+                if engine.dialect.name == "postgresql":
+                    connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+                self._schema.metadata.create_all(connection)
+                self._agree(connection)
+        except BaseException:
+            engine.dispose()
+            raise
 
     def _agree(self, connection: Connection) -> None:
         """Refuses a database whose times or values mean something else to this model."""
