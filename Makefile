@@ -42,7 +42,7 @@ test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
 test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 # The tests of a file share what they compile and fit, so one worker takes them all.
 test: debian lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 30
 
 # Every table and figure of the paper, shortened; the data are simulated or, where they are at hand, real.
 results-quick: $(STAMP)

@@ -1,9 +1,12 @@
 """`sporadic demo`, short, as a user runs it."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pandas as pd
 import pytest
 
@@ -59,3 +62,20 @@ def test_a_file_where_a_folder_should_be_is_one_sentence(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("sporadic: ")
     assert "Traceback" not in done.stderr
+
+
+def test_the_demo_serves_what_it_has_trained(done):
+    """The folder is there, so nothing is trained again; a browser is called, here one that does nothing."""
+    folder, _ = done
+    command = [sys.executable, "-m", "sporadic.cli", "demo", "--serve", "--port", "0"]
+    environment = os.environ | {"BROWSER": "true"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        said = service.stdout.readline()
+        address = said.split(" at ")[1].split(" ")[0]
+        with httpx.Client(transport=httpx.HTTPTransport(retries=5), base_url=address, timeout=60) as client:
+            held_out = client.get("/series").json()["total"]
+            assert "<title>" in client.get("/").text
+        service.send_signal(signal.SIGINT)
+    assert f"with {held_out} series" in said
+    assert 20 < held_out < 40

@@ -94,20 +94,6 @@ def postgres() -> Iterator[Postgres]:
         cluster.remove()
 
 
-FIRST = {"id": "ann", "time": 1.0, "values": {"weight": 70.0, "edema": "some"}, "static": {"sex": "f", "age": 50.0}}
-
-
-@pytest.fixture(scope="module")
-def service(forecaster: sp.Forecaster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """In this process, with one series of one observation."""
-    folder = tmp_path_factory.mktemp("service")
-    service = Service(forecaster, f"sqlite:///{folder}/ward.sqlite", name="ward-model")
-    answer = Direct(create_app(service)).post("/observations", {"observations": [FIRST]})
-    assert answer.status == 201
-    yield service
-    service.close()
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Closed after each file: while it is open, the thread has a running event loop, which others may want to start."""
@@ -134,3 +120,17 @@ def page(browser: Browser, pbc_address: str) -> Iterator[Explorer]:
         explorer = Explorer(context.new_page(), pbc_address)
         yield explorer
         assert explorer.complaints == []
+
+
+FIRST = {"id": "ann", "time": 1.0, "values": {"weight": 70.0, "edema": "some"}, "static": {"sex": "f", "age": 50.0}}
+
+
+@pytest.fixture(scope="module")
+def service(forecaster: sp.Forecaster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """In this process, with one series of one observation."""
+    folder = tmp_path_factory.mktemp("service")
+    service = Service(forecaster, f"sqlite:///{folder}/ward.sqlite", name="ward-model")
+    answer = Direct(create_app(service)).post("/observations", {"observations": [FIRST]})
+    assert answer.status == 201
+    yield service
+    service.close()
