@@ -267,6 +267,8 @@ def test_dates_come_and_go_as_text(tmp_path):
     wrong = client("GET", "/forecast", params={"id": "p3", "horizon": "5"})
     assert wrong.status_code == 422
     assert client.tell({"id": "p3", "time": 5, "values": {"crp": 2.0}}).status_code == 422
+    backwards = client("GET", "/path", params={"id": "p3", "horizon": "-2d"})
+    assert (backwards.status_code, "positive duration" in backwards.json()["detail"]) == (422, True)
     service.close()
 
 

@@ -59,6 +59,8 @@ def stretch(
         since = known[-_MOST_POINTS] if len(known) > _MOST_POINTS else seen[0]
     span = reader.scaling.span * reader.scaling.time_unit
     ahead = 0.25 * max(float(seen[-1] - since), span) if horizon is None else axis.duration(horizon)
+    if not ahead > 0:
+        raise QueryError(f"A horizon is a positive duration; got {horizon}.")
     end = max(axis.after(np.array([until], dtype=dtype), np.array([ahead]))[0], *supposed, until)
     if not since < end:
         raise QueryError(f"The path would end at {axis.show(end)}, before it begins at {axis.show(since)}.")
