@@ -18,12 +18,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--one-core", action="store_true", help="do not share batches out over all cores")
     parser.add_argument("--series", type=int, default=10_000)
     parser.add_argument("--epochs", type=int, default=25)
+    parser.add_argument("--hidden-size", type=int, default=50)
+    parser.add_argument("--withheld", type=float, default=0.2)
     parser.add_argument("--joint", nargs="+", default=["none", "low-rank"], metavar="NAME", help="which to train")
     given = parser.parse_args(arguments)
     if not given.one_core:
         use_all_cores()
     series, epochs = (200, 1) if given.quick else (given.series, given.epochs)
-    panel, test = sp.datasets.ou(series, seed=0), sp.datasets.ou(series // 2, seed=1)
+    panel, test = sp.datasets.ou(series, seed=0), sp.datasets.ou(min(series // 2, 5_000), seed=1)
     train = round(0.8 * series)
     exact = sp.oracle.OUFilter().joint_score(test, cutoff=4, next_k=1, together=2)
     print(f"{series} series, {epochs} epochs; {exact.n} values of {len(test)} others after t = 4, seen in pairs")
@@ -31,8 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     for name in given.joint:
         start = time.perf_counter()
         forecaster = sp.Forecaster(
-            joint=None if name == "none" else name, prep_size=25, max_epochs=epochs, patience=epochs, batch_size=128,
-            learning_rate=1e-2, withheld=0.2,
+            joint=None if name == "none" else name, hidden_size=given.hidden_size, prep_size=25, max_epochs=epochs,
+            patience=epochs, batch_size=128, learning_rate=1e-2, withheld=given.withheld,
         )  # fmt: skip
         forecaster.fit(panel[:train], validation=panel[train:], cutoff=4, next_k=1, progress=False)
         seconds = time.perf_counter() - start

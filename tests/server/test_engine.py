@@ -156,6 +156,18 @@ def test_memory_is_bounded_by_letting_go_of_what_was_used_longest_ago(service, d
     engine.close()
 
 
+def test_what_is_asked_together_is_not_let_go_of_for_each_other(service, data):
+    engine = Engine(service.forecaster.stream(), service.store, most_series=3)
+    for each in moments(data, service):
+        engine.append(Request([each])).result()
+    for together in (("0", "1"), ("2", "0", "2"), ("3", "2", "0"), ("1", "3", "2")):
+        with engine._ready:  # until all are put
+            asked = [(id, engine.forecast(id, times=LATER, controls="hold")) for id in together]
+        for id, future in asked:
+            np.testing.assert_allclose(future.result().raw, offline(service, data, id), atol=2e-5)
+    engine.close()
+
+
 def test_a_contradiction_names_both_values_and_stores_nothing_of_its_request(service):
     static = {"age": 50.0, "sex": "f"}
     first = Reading("ann", 1.0, {"x": 0.5, "mood": "bad"}, (), static)

@@ -72,7 +72,7 @@ class Question:
 
 
 class Engine:
-    """`append`, `forecast` and `delete` may be called from any thread; each gives a future."""
+    """`append` and `forecast` may be called from any thread; each gives a future."""
 
     def __init__(self, stream: Stream, store: Store, *, most_series: int = 10_000, most_waiting: int = 10_000):
         self.stream, self.store = stream, store
@@ -180,13 +180,15 @@ class Engine:
 
     def _bring_up(self, ids: Sequence[str]) -> set[str]:
         """Has the stream know all that is stored of these series; gives those that there are."""
-        rows = self.store.rows(list(dict.fromkeys(ids)))
-        news = []
-        for id in ids:
+        wanted = list(dict.fromkeys(ids))
+        rows, news = self.store.rows(wanted), []
+        for id in wanted:
             cached, row = self._cached.get(id), rows.get(id)
             if cached is not None and (row is None or cached.number != row.number):
                 self._drop(id)
                 cached = None
+            if cached is not None:
+                self._cached.move_to_end(id)  # so that it does not go to make room for another of these
             if row is not None and (cached is None or cached.revision < row.revision):
                 found = self.store.news(row, 0 if cached is None else cached.revision)
                 if found.observations or found.controls:
@@ -194,7 +196,7 @@ class Engine:
                 else:  # it was deleted since we saw its row
                     del rows[id]
                     self._drop(id)
-        self._take_in(list({each.row.id: each for each in news}.values()))
+        self._take_in(news)
         return set(rows)
 
     def _take_in(self, news: Sequence[News]) -> None:
