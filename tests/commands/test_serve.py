@@ -1,5 +1,6 @@
 """`sporadic serve`, as a user starts it, and what goes wrong."""
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
+from sporadic.commands.serve import serve
 from sporadic.server.service import Service
 from tests.commands.conftest import Run, visits
 
@@ -82,6 +84,14 @@ def test_what_cannot_be_served_is_said_in_a_sentence(model, here, run: Run, monk
             assert "hidden" not in done.err
     monkeypatch.setenv("SPORADIC_TOKEN", "short")
     assert "at least 16" in run("serve", model, "--host", "0.0.0.0").err
+
+
+def test_a_database_lies_beside_a_model_of_any_name(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("sporadic.server.running.serve_here", lambda service, **_: service.close())
+    odd = tmp_path / "what? 50%40#.model"
+    shutil.copytree(model, odd)
+    serve(odd, port=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [odd.name, f"{odd.name}.sqlite"]
 
 
 def test_a_model_that_does_not_filter_is_not_served(here, run: Run):

@@ -12,6 +12,8 @@ from sporadic.commands.data_options import DEFAULTS, DataOptions
 from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL
+
     from sporadic.panel import Panel
     from sporadic.server.service import Service
 
@@ -59,8 +61,7 @@ def serve(
         )
     if not 0 <= port < 65536:
         raise OptionError(f"--port is a number from 0 to 65535; got {port}.")
-    address = database or _beside(model)
-    if workers < 1 or (workers > 1 and not address.startswith("postgresql")):
+    if workers < 1 or (workers > 1 and not (database or "").startswith("postgresql")):
         raise OptionError(
             "--workers is 1, or more with a PostgreSQL database, as in postgresql+psycopg://user@host/name."
         )
@@ -71,7 +72,7 @@ def serve(
     from sporadic.server.service import Service
 
     port = _free(host, port)
-    service = Service.open(model, address)
+    service = Service.open(model, database or _beside(model))
     try:
         if path is not None:
             stored = service.take_over(data.read_for(service.forecaster, path))
@@ -84,7 +85,8 @@ def serve(
         serve_here(service, host=host, port=port, token=token)
     else:
         service.close()
-        serve_with_workers(model, address, workers=workers, host=host, port=port)
+        assert database is not None
+        serve_with_workers(model, database, workers=workers, host=host, port=port)
     return 0
 
 
@@ -110,9 +112,11 @@ def _announce(model: Path, service: "Service", host: str, port: int) -> str:
     return address
 
 
-def _beside(model: Path) -> str:
-    """The database of a model that is given none: a file beside its folder."""
-    return f"sqlite:///{model.resolve()}.sqlite"
+def _beside(model: Path) -> "URL":
+    """The database of a model that is given none: a file beside its folder, whatever characters are in its name."""
+    from sqlalchemy import URL
+
+    return URL.create("sqlite", database=f"{model.resolve()}.sqlite")
 
 
 def _need_extra() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sqlalchemy import URL
 
 from sporadic.errors import ConflictError, DataError, SporadicError
 from sporadic.forecaster import Forecaster
@@ -34,7 +35,7 @@ _SMALL = [size for size in BATCHES if size <= 64]
 class Service:
     """What the routes of the service do, without HTTP."""
 
-    def __init__(self, forecaster: Forecaster, database: str, *, name: str = "model"):
+    def __init__(self, forecaster: Forecaster, database: str | URL, *, name: str = "model"):
         _, scaling = forecaster._fitted()
         assert forecaster.template_ is not None
         self.forecaster, self.name = forecaster, name
@@ -52,7 +53,7 @@ class Service:
         self._calibrating = threading.Lock()
 
     @classmethod
-    def open(cls, model: Path, database: str) -> "Service":
+    def open(cls, model: Path, database: str | URL) -> "Service":
         return cls(load(model), database, name=model.resolve().name)
 
     def warm_up(self) -> None:

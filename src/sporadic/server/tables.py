@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    URL,
     BigInteger,
     Boolean,
     Column,
@@ -99,7 +100,7 @@ def _owner() -> Column[int]:
     return Column("series", _NUMBER, ForeignKey("series.number", ondelete="CASCADE"), primary_key=True)
 
 
-def open_database(url: str) -> Engine:
+def open_database(url: str | URL) -> Engine:
     """An engine for SQLite, which then writes every commit through to the disk, or for PostgreSQL."""
     try:
         parsed = make_url(url)
@@ -137,7 +138,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 @contextmanager
-def speaking_plainly(url: str) -> Iterator[None]:
+def speaking_plainly(url: str | URL) -> Iterator[None]:
     """A database that cannot be reached or read is a sentence, without the password."""
     try:
         yield
