@@ -129,18 +129,20 @@ class Draft:
         )
 
     def _add(self, rows: dict[str, Row], seen: dict[Place, Value], given: dict[Dose, Control]) -> None:
-        count = {number: 0 for number, *_ in (*seen, *given)}
-        for number, *_ in seen:
-            count[number] += 1
-        for id, row in rows.items():
-            if row.number not in count:
+        owner = {row.number: id for id, row in rows.items()}
+        new = {id: News(row, self.rows[id].revision) for id, row in rows.items()}
+        for (number, time, name), value in seen.items():
+            new[owner[number]].observations.append((time, name, value))
+        for (number, *_), control in given.items():
+            new[owner[number]].controls.append(control)
+        for id, each in new.items():
+            if not each.observations and not each.controls:
                 continue
-            old = self.rows[id]
-            row = replace(row, revision=old.revision + 1, observations=old.observations + count[row.number])
-            self.rows[id] = row
-            news = self.news.setdefault(id, News(row, old.revision))
+            count = self.rows[id].observations + len(each.observations)
+            row = self.rows[id] = replace(each.row, revision=each.after + 1, observations=count)
+            news = self.news.setdefault(id, News(row, each.after))
             news.row = row
-            news.observations += [(time, name, value) for (n, time, name), value in seen.items() if n == row.number]
-            news.controls += [control for (n, *_), control in given.items() if n == row.number]
+            news.observations += each.observations
+            news.controls += each.controls
         self.seen |= seen
         self.given |= given

@@ -3,12 +3,14 @@
 import json
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
 from sporadic.server.app import create_app
+from sporadic.server.engine import UnavailableError
 from sporadic.server.guard import LOCAL
 from sporadic.server.service import Service
 
@@ -19,7 +21,7 @@ _WORKER = "SPORADIC_SERVE"  # how a worker learns what it serves
 def serve_here(service: Service, *, host: str, port: int, token: str | None) -> None:
     """Serves until it is interrupted."""
     app = create_app(service, token=token, hosts=(*LOCAL, host))
-    threading.Thread(target=service.warm_up, daemon=True).start()
+    threading.Thread(target=_warm_up, args=(service,), daemon=True).start()
     uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, date_header=False)
 
 
@@ -32,9 +34,14 @@ def serve_with_workers(model: Path, database: str, *, workers: int, host: str, p
     )  # fmt: skip
 
 
+def _warm_up(service: Service) -> None:
+    with suppress(UnavailableError):  # it was stopped before it was warm
+        service.warm_up()
+
+
 def worker() -> FastAPI:
     """The application of one worker."""
     told = json.loads(os.environ[_WORKER])
     service = Service.open(Path(told["model"]), told["database"])
-    threading.Thread(target=service.warm_up, daemon=True).start()
+    threading.Thread(target=_warm_up, args=(service,), daemon=True).start()
     return create_app(service, token=os.environ.get(TOKEN) or None, hosts=(*LOCAL, told["host"]))
