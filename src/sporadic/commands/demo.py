@@ -128,7 +128,8 @@ def _train(out: Path, epochs: int, force: bool) -> None:
             series="patients",
         )
     console.print(f"Wrote {out / 'report.html'} to open in a browser; forecasts.csv, plots and model/ lie beside it.")
-    console.print(f"Next: sporadic forecast {out / 'model'} data.csv --horizon 365, or --help for more.")
+    console.print("Next: sporadic demo --serve, with the same --out, explores it in a browser.")
+    console.print(f"Or: sporadic forecast {out / 'model'} data.csv --horizon 365; --help tells more.")
 
 
 def _tables(scores: "Mapping[str, Score]") -> "Iterator[Table]":
