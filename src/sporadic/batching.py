@@ -8,9 +8,11 @@ import numpy as np
 def padded_lengths(lengths: np.ndarray, most: int = 3) -> np.ndarray:
     """At most so many lengths to pad series to, with the least padding in total; the last one fits them all.
 
-    Solved exactly, by dynamic programming over the quantiles of the lengths.
+    Solved exactly, by dynamic programming over the quantiles of the lengths, rounded a little, so that other folds of
+    the same data come to the same lengths and need no programs of their own.
     """
-    edges = np.unique(np.quantile(np.maximum(lengths, 1), np.linspace(0, 1, 65), method="higher").astype(int))
+    quantiles = np.quantile(np.maximum(lengths, 1), np.linspace(0, 1, 65), method="higher")
+    edges = np.unique([bucket(int(length), smallest=1, per_octave=16) for length in quantiles])
     counts = np.diff(np.searchsorted(np.sort(np.maximum(lengths, 1)), edges, side="right"), prepend=0)
     total = np.concatenate([[0], np.cumsum(counts)])
     # cost[k][j]: events after padding all series up to edge j, using k + 1 lengths of which the last is edge j
@@ -27,13 +29,12 @@ def padded_lengths(lengths: np.ndarray, most: int = 3) -> np.ndarray:
     return edges[picks[::-1]]
 
 
-def bucket(length: int, *, smallest: int = 8) -> int:
-    """The next of a few lengths, four to an octave, so that few shapes are compiled and little is padded."""
+def bucket(length: int, *, smallest: int = 8, per_octave: int = 4) -> int:
+    """The next of a few lengths, so many to an octave, so that few shapes are compiled and little is padded."""
     if length <= smallest:
         return smallest
-    octave = 2 ** int(np.floor(np.log2(length)))
-    quarter = max(octave // 4, 1)
-    return -(-length // quarter) * quarter
+    step = max(2 ** int(np.floor(np.log2(length))) // per_octave, 1)
+    return -(-length // step) * step
 
 
 def coarse_bucket(length: int, *, smallest: int) -> int:
