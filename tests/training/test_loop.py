@@ -1,5 +1,7 @@
 """The training loop: it learns, stops, repeats itself under a seed, and says so when it fails."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.random as jr
@@ -76,27 +78,41 @@ def test_it_stops_when_nothing_improves(case):
 def test_a_loss_that_is_no_number_at_once_is_an_error_with_its_epoch(case):
     model, table, _ = case
     broken = eqx.tree_at(lambda m: m.f_obs.out.bias, model, jax.numpy.full(2, np.nan))
-    with pytest.raises(DivergedError, match=r"nan in epoch 1\. Try a smaller learning_rate than 0\.003"):
+    with pytest.raises(DivergedError, match=r"^In epoch 1 .* of 3 of 3 batches .* a smaller learning_rate than 0\.003"):
         train(broken, table, Objective(), Schedule(2, 20), seed=0)
 
 
-def test_a_loss_that_is_no_number_later_stops_the_run_and_keeps_the_best_weights(case, monkeypatch):
-    model, table, evaluation = case
-    steps = 0
+def step_into_trouble(monkeypatch, wild: set[int]) -> None:
+    """Has the loop meet a batch without a finite loss at these steps."""
+    count = itertools.count(1)
 
-    def step_into_trouble(*made):
+    def make(*made):
         step = make_step(*made)
 
-        def troubled(*given):
-            nonlocal steps
-            steps += 1
-            model, state, terms = step(*given)
-            return model, state, terms._replace(loss=terms.loss * np.nan) if steps == 8 else terms
+        def troubled(shares, *given):
+            if next(count) in wild:
+                shares = [(eqx.tree_at(lambda e: e.value, events, events.value + 1e30), x) for events, x in shares]
+            return step(shares, *given)
 
         return troubled
 
-    monkeypatch.setattr(loop, "make_step", step_into_trouble)
-    with pytest.warns(DivergedWarning, match=r"nan in epoch 3\. Try a smaller .* The weights of epoch [12] are kept"):
+    monkeypatch.setattr(loop, "make_step", make)
+
+
+def test_a_wild_batch_is_left_out(case, monkeypatch):
+    model, table, evaluation = case
+    step_into_trouble(monkeypatch, {5})
+    with pytest.warns(DivergedWarning, match=r"^In epoch 2 .* of 1 of 3 batches was not finite; such batches are left out\.$"):
+        trained, history = train(model, table, Objective(), Schedule(4, 20), seed=0, validation=evaluation)
+    assert len(history) == 4
+    assert all(np.isfinite([epoch.train_nll, epoch.validation_nll]).all() for epoch in history)
+    assert all(np.isfinite(weight).all() for weight in weights(trained))
+
+
+def test_losses_that_are_no_numbers_later_stop_the_run_and_keep_the_best_weights(case, monkeypatch):
+    model, table, evaluation = case
+    step_into_trouble(monkeypatch, {8, 9})
+    with pytest.warns(DivergedWarning, match=r"^In epoch 3 .* of 2 of 3 .* The weights of epoch [12] are kept"):
         kept, history = train(model, table, Objective(), Schedule(30, 20), seed=0, validation=evaluation)
     assert [epoch.epoch for epoch in history] == [1, 2]
     assert evaluation.score(kept).nll == min(epoch.validation_nll for epoch in history)

@@ -118,16 +118,18 @@ def train(
         rng = np.random.default_rng([seed, number])
         latent = jax.numpy.asarray(min(1.0, number / (schedule.annealing * schedule.max_epochs)))
         objective = replace(objective, latent=latent)
-        model, state, sums = run.model, run.optimiser, np.zeros(len(Terms._fields))
+        model, state, sums, lost = run.model, run.optimiser, np.zeros(len(Terms._fields)), 0
         for group, key in zip(batches(lengths, batch_size, rng=rng), keys, strict=True):
             longest = lengths[group[group >= 0]].max()
             length = int(padded[np.searchsorted(padded, longest)])
             model, state, terms = step(*team.shares(table, group, length, key), objective, model, state)
-            sums += np.asarray(terms)
-        mean = Terms(*(sums / max(sums[-1], 1)))
-        if not math.isfinite(mean.loss):
-            _tell_of_divergence(float(mean.loss), number, run, schedule)
+            if math.isfinite(terms.loss):
+                sums += np.asarray(terms)
+            else:
+                lost += 1
+        if lost and _too_many(lost, steps_per_epoch, number, run, schedule):
             break
+        mean = Terms(*(sums / max(sums[-1], 1)))
         current = _copy(model)
         score = validation.score(current) if validation is not None else None
         validation_nll, validation_mse = (score.nll, score.mse) if score else (math.nan, math.nan)
@@ -144,15 +146,20 @@ def train(
     return run.best, list(run.history)
 
 
-def _tell_of_divergence(loss: float, number: int, run: Run, schedule: Schedule) -> None:
-    """An error if there is nothing to keep, otherwise a warning that says what is kept."""
+def _too_many(lost: int, steps: int, number: int, run: Run, schedule: Schedule) -> bool:
+    """Warns of steps that could not be taken; says whether to stop. An error, if there is then nothing to keep."""
+    fact = f"In epoch {number} the loss or slope of {lost} of {steps} batches was not finite"
+    if 2 * lost <= steps:
+        warnings.warn(f"{fact}; such batches are left out.", DivergedWarning, stacklevel=3)
+        return False
     sentence = (
-        f"The training loss became {loss} in epoch {number}. Try a smaller learning_rate than "
-        f"{schedule.learning_rate:g}, or look for extreme values in the data (sporadic describe)."
+        f"{fact}. Try a smaller learning_rate than {schedule.learning_rate:g}, or look for extreme values in the "
+        "data (sporadic describe)."
     )
     if run.best_epoch is None:
         raise DivergedError(sentence)
     warnings.warn(f"{sentence} The weights of epoch {run.best_epoch.epoch} are kept.", DivergedWarning, stacklevel=3)
+    return True
 
 
 def _copy(model: AbstractModel) -> AbstractModel:

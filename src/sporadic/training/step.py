@@ -65,14 +65,20 @@ def make_step(
     `terms` are summed over the batch. The old model and state are consumed. Each device
     differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included. `total`
     adds what other processes found for their shares.
+
+    Where the loss or its slope is not finite nothing is changed, so that one wild batch does not spoil all that was
+    learned; the terms are then NaN.
     """
 
     @eqx.filter_jit(donate="all-except-first")
     def improve(gradients: Sequence[tuple[Any, Terms]], model: Any, state: Any) -> tuple[Any, Any, Terms]:
         slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
         slope = jax.tree.map(lambda each: each / jnp.maximum(terms.count, 1), slope)
-        updates, state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
-        return eqx.apply_updates(model, updates), state, terms
+        updates, next_state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
+        new, old = (eqx.apply_updates(model, updates), next_state), (model, state)
+        sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
+        model, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o) if eqx.is_array(n) else n, new, old)
+        return model, state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
 
     pool = ThreadPoolExecutor()
 
