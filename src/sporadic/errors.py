@@ -89,11 +89,11 @@ class UnknownSeriesError(QueryError):
 
 
 class DivergedError(SporadicError, ArithmeticError):
-    """A training loss became infinite or NaN before there were any weights worth keeping."""
+    """Most training losses of an epoch were infinite or NaN before there were any weights worth keeping."""
 
 
 class DivergedWarning(UserWarning):
-    """A training loss became infinite or NaN; the best weights until then are kept."""
+    """Training losses were infinite or NaN: those batches were left out or, if they were most, training has stopped."""
 
 
 class HeldControlsWarning(UserWarning):
