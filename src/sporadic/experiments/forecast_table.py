@@ -31,7 +31,8 @@ SEARCH = ({"dropout": 0.0}, {"dropout": 0.2})
 """What is tried for every model and fold; learning rate 1e-3 and weight decay 1e-4 are of the paper's grid as well."""
 
 TRAINING = {"learning_rate": 1e-3, "weight_decay": 1e-4, "patience": 5}
-_BEST = {"learning_rate": 3e-3, "objective": "mixed", "obs_size": 64, "dropout": 0.2, "withheld": 0.2}
+_BEST = {"learning_rate": 3e-3, "batch_size": 25, "max_epochs": 20, "objective": "mixed", "obs_size": 64,
+         "dropout": 0.2, "withheld": 0.2}  # fmt: skip
 BESTS = ({**_BEST, "hidden_size": 64}, {**_BEST, "hidden_size": 100})
 
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1, "batch_size": 10}
