@@ -102,7 +102,7 @@ def step_into_trouble(monkeypatch, wild: set[int]) -> None:
 def test_a_wild_batch_is_left_out(case, monkeypatch):
     model, table, evaluation = case
     step_into_trouble(monkeypatch, {5})
-    with pytest.warns(DivergedWarning, match=r"^In epoch 2 .* of 1 of 3 batches was not finite; such batches are left out\.$"):
+    with pytest.warns(DivergedWarning, match=r"^In epoch 2 .* 1 of 3 batches was not finite; such .* are left out\.$"):
         trained, history = train(model, table, Objective(), Schedule(4, 20), seed=0, validation=evaluation)
     assert len(history) == 4
     assert all(np.isfinite([epoch.train_nll, epoch.validation_nll]).all() for epoch in history)
