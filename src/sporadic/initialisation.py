@@ -1,25 +1,74 @@
-"""How weights start: as the authors of the paper do it (PROTOCOL.md, section 5.7)."""
+"""How weights start: as the authors of the paper do it (PROTOCOL.md, section 5.7), and Equinox's cells as it does.
+
+XLA compiles a draw anew for every shape, which for all weights of a model takes seconds. So numbers are drawn in a few
+sizes, which models share, and cut to shape: the same numbers as if drawn in that shape.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-_glorot = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+from sporadic.batching import coarse_bucket
+
+Layer = TypeVar("Layer", bound=eqx.Module)
+
+_symmetric = partial(jr.uniform, minval=-1)
+
+
+def uniform(key: PRNGKeyArray, shape: tuple[int, ...], limit: float) -> Float[Array, "..."]:
+    """Evenly between −limit and limit."""
+    return _drawn(_symmetric, key, shape, limit)
+
+
+def normal(key: PRNGKeyArray, shape: tuple[int, ...], spread: float) -> Float[Array, "..."]:
+    """Gaussian about 0, with this standard deviation."""
+    return _drawn(jr.normal, key, shape, spread)
 
 
 def xavier(key: PRNGKeyArray, shape: tuple[int, int]) -> Float[Array, "out in"]:
     """Xavier-uniform weights of shape (out, in)."""
-    return _glorot(key, shape)
+    return uniform(key, shape, math.sqrt(6 / sum(shape)))
 
 
 def constant(value: float, *shape: int) -> Float[Array, "..."]:
     """Biases that all start alike (and not weakly typed, which would compile every step twice)."""
-    return value * jnp.ones(shape)
+    return jax.device_put(np.full(shape, value))
 
 
 def linear(in_size: int, out_size: int, *, key: PRNGKeyArray) -> eqx.nn.Linear:
     """A linear layer with Xavier-uniform weights and biases of 0.05."""
-    layer = eqx.nn.Linear(in_size, out_size, key=key)
-    start = (xavier(key, (out_size, in_size)), constant(0.05, out_size))
-    return eqx.tree_at(lambda each: (each.weight, each.bias), layer, start)
+    shapes = eqx.filter_eval_shape(eqx.nn.Linear, in_size, out_size, key=key)
+    return _filled(shapes, weight=xavier(key, (out_size, in_size)), bias=constant(0.05, out_size))
+
+
+def gru_cell(in_size: int, hidden_size: int, *, key: PRNGKeyArray) -> eqx.nn.GRUCell:
+    """A GRU cell that starts as Equinox's do, evenly within ±1/√hidden."""
+    shapes = eqx.filter_eval_shape(eqx.nn.GRUCell, in_size, hidden_size, key=key)
+    names = ("weight_ih", "weight_hh", "bias", "bias_n")
+    keys = dict(zip(names, jr.split(key, 4), strict=True))
+    limit = 1 / math.sqrt(hidden_size)
+    return _filled(shapes, **{name: uniform(keys[name], getattr(shapes, name).shape, limit) for name in names})
+
+
+def _drawn(draw: Callable[..., Array], key: PRNGKeyArray, shape: tuple[int, ...], scale: float) -> Float[Array, "..."]:
+    size = math.prod(shape)
+    return _scaled_draw(draw, coarse_bucket(size, smallest=64), key, scale)[:size].reshape(shape)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _scaled_draw(
+    draw: Callable[..., Array], size: int, key: PRNGKeyArray, scale: Float[Array, ""]
+) -> Float[Array, " size"]:
+    return scale * draw(key, (size,))
+
+
+def _filled(layer: Layer, **arrays: Array) -> Layer:
+    """A layer of shapes, with arrays in their place."""
+    return eqx.tree_at(lambda each: [getattr(each, name) for name in arrays], layer, list(arrays.values()))

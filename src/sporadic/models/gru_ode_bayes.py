@@ -18,7 +18,7 @@ from sporadic.dynamics import GRUODE, AbstractDynamics, MinimalGRUODE
 from sporadic.errors import OptionError, one_of
 from sporadic.events import Events, Layout, Queries, Span
 from sporadic.flows import AbstractFlow, Calendar, Input, chosen_flow
-from sporadic.initialisation import linear
+from sporadic.initialisation import gru_cell, linear
 from sporadic.likelihoods import AbstractFamily
 from sporadic.models.base import AbstractFilter, Filtered
 from sporadic.models.sizing import check_sizes, n_parameters
@@ -210,12 +210,15 @@ class Recipe:
         flow_options: dict[str, Any] | None = None,
         update: str | AbstractUpdate | Callable[..., AbstractUpdate] | None = None,
         arrivals: bool | str = False,
+        recollections: int = 0,
         key: PRNGKeyArray,
     ) -> GRUODEBayes:
         """The model for data of these dimensions; a part may be a name, a module, or a class to be built here.
 
         A class of dynamics is called with (hidden_size, input_size, key=), of a flow with (dynamics, **flow_options),
         of an update with (family, n_variables, hidden_size, prep_size=, context_size=, key=).
+
+        The observation model is told so many `recollections` besides the context.
         """
         check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
         family = dimensions.family if family is None else family
@@ -235,12 +238,18 @@ class Recipe:
             h0=Initial(dimensions.static, hidden_size, key=keys[1]),
             ode=ode,
             f_obs=ObservationModel(
-                hidden_size, obs_size, shape, context_size=context, dropout=dropout, start=dimensions.start, key=keys[2]
+                hidden_size,
+                obs_size,
+                shape,
+                context_size=context + recollections,
+                dropout=dropout,
+                start=dimensions.start,
+                key=keys[2],
             ),
             bayes=_update(
                 update or self.update, sizes, {"prep_size": prep_size, "context_size": context, "key": keys[3]}
             ),
-            dose=eqx.nn.GRUCell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
+            dose=gru_cell(dimensions.boluses, hidden_size, key=keys[4]) if dimensions.boluses else None,
             arrivals=Arrivals(
                 hidden_size,
                 obs_size,

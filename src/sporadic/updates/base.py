@@ -1,15 +1,15 @@
 """What an update is: how an observation changes a state. And f_prep, which every update of the paper starts from."""
 
+import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from sporadic.initialisation import constant
+from sporadic.initialisation import constant, normal
 from sporadic.likelihoods.base import AbstractFamily
 
 if TYPE_CHECKING:  # what type checkers make of an abstract class variable
@@ -43,9 +43,8 @@ class Prep(eqx.Module):
 
     def __init__(self, family: AbstractFamily, n_variables: int, size: int, *, key: PRNGKeyArray):
         n_features = family.n_features + family.n_joint_features
-        spread = jnp.sqrt(2 / (n_features + size))
         self.family = family
-        self.weight = spread * jr.normal(key, (n_variables, size, n_features))
+        self.weight = normal(key, (n_variables, size, n_features), math.sqrt(2 / (n_features + size)))
         self.bias = constant(0.1, n_variables, size)
 
     def __call__(

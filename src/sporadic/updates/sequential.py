@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from sporadic.initialisation import gru_cell
 from sporadic.likelihoods.base import AbstractFamily
 from sporadic.updates.base import AbstractUpdate, Prep
 
@@ -26,7 +27,7 @@ class SequentialGRUBayes(AbstractUpdate):
                  context_size: int = 0, key: PRNGKeyArray):  # fmt: skip
         prep, cell = jr.split(key)
         self.prep = Prep(family, n_variables, prep_size, key=prep)
-        self.cell = eqx.nn.GRUCell(prep_size + context_size, hidden_size, key=cell)
+        self.cell = gru_cell(prep_size + context_size, hidden_size, key=cell)
 
     def __call__(
         self,
