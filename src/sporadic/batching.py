@@ -45,7 +45,8 @@ def coarse_bucket(length: int, *, smallest: int) -> int:
 def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
     """Positions of series in batches of one size, padded with −1; series of like length share a batch.
 
-    With `rng`, shuffled: the order depends on its state alone, never on threads or workers.
+    With `rng`, shuffled: the order depends on its state alone, never on threads or workers. Without, few series make a
+    batch of one of a few sizes, so that the next few need no program of their own.
     """
     n = len(lengths)
     order = np.argsort(lengths, kind="stable") if rng is None else rng.permutation(n)
@@ -53,7 +54,7 @@ def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | 
         window = 16 * batch_size
         windows = np.split(order, np.arange(window, n, window))
         order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows])
-    size = min(batch_size, max(n, 1))
+    size = min(batch_size, bucket(n) if rng is None else max(n, 1))
     order = np.append(order, np.full(-n % size, -1))
     groups = order.reshape(-1, size)
     yield from groups if rng is None else rng.permutation(groups)

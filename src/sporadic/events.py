@@ -8,7 +8,7 @@ batch has JAX's own precision, float32 unless told otherwise.
 from dataclasses import dataclass, field, replace
 
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -76,10 +76,13 @@ class _Spans:
 
 
 def _gather(table: np.ndarray, at: np.ndarray, filled: np.ndarray, otherwise: np.ndarray | float = 0) -> Array:
-    """Rows of a table where `filled`, something else elsewhere."""
+    """Rows of a table where `filled`, something else elsewhere.
+
+    Put on the device: `jnp.asarray` would compile a program for every shape.
+    """
     if not len(table):
         table, at = np.zeros((1, *table.shape[1:]), dtype=table.dtype), np.zeros_like(at)
-    return jnp.asarray(np.where(filled.reshape(filled.shape + (1,) * (table.ndim - 1)), table[at], otherwise))
+    return jax.device_put(np.where(filled.reshape(filled.shape + (1,) * (table.ndim - 1)), table[at], otherwise))
 
 
 def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.ndarray]:
@@ -239,8 +242,8 @@ class EventTable:
         events = Events(
             span=self.spans.pad(rows, filled),
             control=_gather(self.control, at, filled),
-            value=jnp.asarray(value),
-            mask=jnp.asarray(mask),
+            value=jax.device_put(value),
+            mask=jax.device_put(mask),
             first=_gather(self.first, at, filled, own),
             last=_gather(self.last, at, filled, own),
         )
@@ -295,7 +298,7 @@ class QueryTable:
         series = np.where(present, series, 0)
         counts = np.where(present, np.diff(self.offsets)[series], 0)
         most = int(counts.max(initial=1))
-        width = coarse_bucket(most, smallest=128) if coarse else bucket(most, smallest=1)
+        width = coarse_bucket(most, smallest=128) if coarse else bucket(most, smallest=4)
         filled = np.arange(width) < counts[:, None]
         rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
         n_spans = np.where(filled, np.diff(self.path_offsets)[rows] if len(self.start) else 0, 0)

@@ -11,7 +11,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
@@ -212,7 +211,7 @@ class Stream:
         with self._forecaster._precisely():
             table = QueryTable.going_on(panel, start, state, owner, asked, self._scaling, self._network.layout)
             queries, real = table.batch(np.zeros(1, dtype=np.int64))
-            raw = np.asarray(_ask(self._network, jax.tree.map(jnp.asarray, series.after), queries))[real]
+            raw = np.asarray(_ask(self._network, jax.device_put(series.after), queries))[real]
         return Forecast(panel, owner, asked, raw, self._network.family, self._scaling)
 
     # -- on disk ---------------------------------------------------------------------------------------------------
@@ -263,7 +262,7 @@ class Stream:
 
     def _begun(self, static: np.ndarray, origin: Native) -> Rows:
         with self._forecaster._precisely():
-            initial = _initial(self._network, jnp.asarray(static))
+            initial = _initial(self._network, jax.device_put(static))
         initial = jax.tree.map(lambda leaf: np.array(leaf), initial)
         return Rows.begun(initial, origin.astype(self._times(0).dtype), len(self._scaling.variables))
 
@@ -298,7 +297,7 @@ class Stream:
                 points, series.since, self._scaling, self._network.layout, static=np.zeros((n, 0))
             )
             events, _ = table.batch(numbers, length=bucket(int(table.lengths.max()), smallest=1))
-            before = jax.tree.map(lambda leaf: jnp.asarray(leaf[numbers]), series.before)
+            before = jax.tree.map(lambda leaf: jax.device_put(leaf[numbers]), series.before)
             after = _filter(self._network, before, events)
         return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], after)
 

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -64,18 +65,24 @@ class Schedule:
             )
 
     def make_optimiser(self, steps_per_epoch: int) -> optax.GradientTransformation:
-        if self.optimiser == "paper":
-            rate = optax.piecewise_constant_schedule(self.learning_rate, {20 * steps_per_epoch: 1 / 3})
-            return optax.chain(optax.add_decayed_weights(self.weight_decay), optax.adam(rate))
-        steps = self.max_epochs * steps_per_epoch
-        rate = optax.warmup_cosine_decay_schedule(
-            init_value=self.learning_rate / 100,
-            peak_value=self.learning_rate,
-            warmup_steps=max(1, round(self.warmup * steps)),
-            decay_steps=max(2, steps),
-            end_value=self.learning_rate / 100,
-        )
-        return optax.chain(optax.clip_by_global_norm(self.clip), optax.adamw(rate, weight_decay=self.weight_decay))
+        return _optimiser(self, steps_per_epoch)
+
+
+@lru_cache(maxsize=64)
+def _optimiser(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
+    """One for all fits of a schedule, such as those of folds, so that they share what is compiled for it."""
+    if schedule.optimiser == "paper":
+        rate = optax.piecewise_constant_schedule(schedule.learning_rate, {20 * steps_per_epoch: 1 / 3})
+        return optax.chain(optax.add_decayed_weights(schedule.weight_decay), optax.adam(rate))
+    steps = schedule.max_epochs * steps_per_epoch
+    rate = optax.warmup_cosine_decay_schedule(
+        init_value=schedule.learning_rate / 100,
+        peak_value=schedule.learning_rate,
+        warmup_steps=max(1, round(schedule.warmup * steps)),
+        decay_steps=max(2, steps),
+        end_value=schedule.learning_rate / 100,
+    )
+    return optax.chain(optax.clip_by_global_norm(schedule.clip), optax.adamw(rate, weight_decay=schedule.weight_decay))
 
 
 def train(

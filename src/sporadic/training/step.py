@@ -57,6 +57,21 @@ def _gradient(
     return eqx.filter_grad(total, has_aux=True)(model)
 
 
+@eqx.filter_jit(donate="all-except-first")
+def _improve(
+    found: tuple[optax.GradientTransformation, Sequence[tuple[Any, Terms]]], model: Any, state: Any
+) -> tuple[Any, Any, Terms]:
+    """The optimiser's step along gradients of parts of a batch; likewise compiled once for all fits that share it."""
+    optimiser, gradients = found
+    slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
+    slope = jax.tree.map(lambda each: each / jnp.maximum(terms.count, 1), slope)
+    updates, next_state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
+    new, old = (eqx.apply_updates(model, updates), next_state), (model, state)
+    sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
+    model, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o) if eqx.is_array(n) else n, new, old)
+    return model, state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
+
+
 def make_step(
     optimiser: optax.GradientTransformation, total: Callable[[list[Any]], list[Any]] = lambda gradients: gradients
 ) -> Step:
@@ -70,16 +85,6 @@ def make_step(
     learned; the terms are then NaN.
     """
 
-    @eqx.filter_jit(donate="all-except-first")
-    def improve(gradients: Sequence[tuple[Any, Terms]], model: Any, state: Any) -> tuple[Any, Any, Terms]:
-        slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
-        slope = jax.tree.map(lambda each: each / jnp.maximum(terms.count, 1), slope)
-        updates, next_state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
-        new, old = (eqx.apply_updates(model, updates), next_state), (model, state)
-        sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
-        model, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o) if eqx.is_array(n) else n, new, old)
-        return model, state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
-
     pool = ThreadPoolExecutor()
 
     def step(
@@ -90,7 +95,7 @@ def make_step(
             keys = [jr.split(jr.fold_in(keys, number), len(static)) for number, (_, static) in enumerate(shares)]
         if len(devices) == 1 or len(devices) < len(shares):
             found = [_gradient(share, key, objective, model) for share, key in zip(shares, keys, strict=True)]
-            return improve(total(found), model, state)
+            return _improve((optimiser, total(found)), model, state)
 
         x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
 
@@ -98,7 +103,7 @@ def make_step(
             with jax.enable_x64(x64):
                 return _put(_gradient(*_put((share, keys, objective, model), device)), home)
 
-        return improve(total(list(pool.map(on, devices, shares, keys))), model, state)
+        return _improve((optimiser, total(list(pool.map(on, devices, shares, keys)))), model, state)
 
     return step
 
