@@ -17,6 +17,9 @@ OLDER = "--xla_cpu_use_fusion_emitters=false"
 if OLDER not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {OLDER}".strip()
 
+# Ray's workers are modest, and beside another process of the tests they would wait most of the time.
+os.environ.setdefault("RAY_worker_niceness", "0")
+
 # Every run draws the same examples. The first call of a jitted function compiles it, hence neither a deadline nor a
 # judgement on slowness; and `x64`, which a test with @given may use, is the same for all of its examples.
 hypothesis.settings.register_profile(
