@@ -17,6 +17,7 @@ from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.models.gru_ode_bayes import GRUODEBayes as GRUODEBayes
 from sporadic.models.gru_simple import GRUSimple as GRUSimple
 from sporadic.models.neural_ode_vae import NeuralODEVAE as NeuralODEVAE
+from sporadic.models.recalling import Recalling as Recalling
 from sporadic.models.recurrent import AbstractCell as AbstractCell
 from sporadic.models.recurrent import Recurrent as Recurrent
 from sporadic.models.references import AbstractReference as AbstractReference
@@ -35,6 +36,7 @@ class Entry(NamedTuple):
 
 
 REGISTRY = {name: Entry(recipe.build, recipe.parts) for name, recipe in RECIPES.items()} | {
+    "gru-ode-bayes-recall": Entry(Recalling.build, "gru-ode-bayes, and the last value of each variable"),
     "gru-simple": Entry(partial(Recurrent.build, cell=GRUSimple), "a GRU on values, mask and ages"),
     "gru-d": Entry(partial(Recurrent.build, cell=GRUD), "a GRU whose inputs and state decay"),
     "t-lstm": Entry(partial(Recurrent.build, cell=TLSTM), "an LSTM whose short-term memory fades"),
