@@ -31,9 +31,6 @@ SEARCH = ({"dropout": 0.0}, {"dropout": 0.2})
 """What is tried for every model and fold; learning rate 1e-3 and weight decay 1e-4 are of the paper's grid as well."""
 
 TRAINING = {"learning_rate": 1e-3, "weight_decay": 1e-4, "patience": 5}
-_BEST = {"learning_rate": 3e-3, "batch_size": 25, "max_epochs": 20, "objective": "mixed", "obs_size": 64,
-         "dropout": 0.2, "withheld": 0.2}  # fmt: skip
-BESTS = ({**_BEST, "hidden_size": 64}, {**_BEST, "hidden_size": 100})
 
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1, "batch_size": 10}
 
@@ -70,7 +67,9 @@ def folds_for(source: Mapping[str, Any], asked: int, mode: str) -> range:
 
 
 def _wanted(mode: str, protocol: Protocol, models: Sequence[str]) -> list[str]:
-    rows = [*REFERENCES, *RIVALS, *FAMILY, PAPER]
+    rows = [*REFERENCES, *RIVALS, *FAMILY]
+    if protocol.paper is not None:
+        rows.append(PAPER)
     if protocol.calendar is not None:
         rows += [f"{model}{CALENDAR}" for model in WITH_CALENDAR]
     rows.append(BEST)
@@ -83,20 +82,19 @@ def _wanted(mode: str, protocol: Protocol, models: Sequence[str]) -> list[str]:
 
 def _candidates(row: str, source: Mapping[str, Any], protocol: Protocol, fold: int, mode: str) -> list[Candidate]:
     """The trials among which the row's configuration on this fold is chosen."""
-    model, calendar = row.removesuffix(CALENDAR), {"calendar": protocol.calendar}
-    usual: dict[str, Any] = {"model": model, **protocol.sizes, **protocol.training, **TRAINING}
-    if row != model:
-        usual |= calendar
-    if model == "gru-discretized-bayes":
-        usual |= {"flow_options": dict(protocol.flow)}
-    if model == PAPER:
-        options = [{"model": "gru-ode-bayes", **protocol.sizes, **protocol.paper}]
-    elif model == BEST:
-        options = [{**usual, "model": "gru-ode-bayes", **calendar, **choice} for choice in BESTS]
-    elif model in REFERENCES:
-        options = [{"model": model}]
+    name = row.removesuffix(CALENDAR)
+    model = "gru-ode-bayes" if row in (PAPER, BEST) else name
+    build: dict[str, Any] = {"model": model, **protocol.sizes, **protocol.flow_options(model)}
+    usual = {**build, **protocol.training, **TRAINING}
+    calendar = {"calendar": protocol.calendar}
+    if row == PAPER:
+        options = [{**build, **(protocol.paper or {})}]
+    elif row == BEST:
+        options = [{**usual, **calendar, **choice} for choice in protocol.best]
+    elif row in REFERENCES:
+        options = [{"model": row}]
     else:
-        options = [usual | choice for choice in SEARCH]
+        options = [{**usual, **(calendar if row != name else {}), **choice} for choice in SEARCH]
     if mode == "quick":
         options = [each | {"max_epochs": 3, "batch_size": 25} for each in options[:1]]
     if mode == "smoke":
@@ -107,7 +105,7 @@ def _candidates(row: str, source: Mapping[str, Any], protocol: Protocol, fold: i
             {"row": row},
             Trial(source, each, fold=fold, cutoff=protocol.cutoff, next_k=protocol.next_k, series=limit,
                   covariates=protocol.covariates),
-            one_for_all=model == BEST,
+            one_for_all=row == BEST,
         )
         for each in options
     ]  # fmt: skip
