@@ -34,7 +34,7 @@ def test_an_epoch_visits_every_series_once(lengths, batch_size, seed):
         return
     positions = np.concatenate(groups)
     assert sorted(positions[positions >= 0].tolist()) == list(range(len(lengths)))
-    assert {len(g) for g in groups} == {min(batch_size, len(lengths))}
+    assert {len(g) for g in groups} == {min(batch_size, bucket(len(lengths)) if rng is None else len(lengths))}
     assert (positions < 0).sum() == -len(lengths) % len(groups[0])
 
 

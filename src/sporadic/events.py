@@ -298,7 +298,7 @@ class QueryTable:
         series = np.where(present, series, 0)
         counts = np.where(present, np.diff(self.offsets)[series], 0)
         most = int(counts.max(initial=1))
-        width = coarse_bucket(most, smallest=128) if coarse else bucket(most, smallest=4)
+        width = coarse_bucket(most, smallest=128) if coarse else bucket(most, smallest=1)
         filled = np.arange(width) < counts[:, None]
         rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
         n_spans = np.where(filled, np.diff(self.path_offsets)[rows] if len(self.start) else 0, 0)
