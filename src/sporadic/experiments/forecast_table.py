@@ -137,7 +137,7 @@ def _table(name: str, protocol: Protocol, results: pd.DataFrame, mode: str) -> T
         (
             f"Mean ± sd over {results['fold'].nunique()} folds. Standardised by the training series of each fold; "
             "the columns (all) are standardised by all the data, as the published numbers are. Published numbers "
-            "are of another draw of the same recipe" + (", and of other folds." if name == "ushcn" else "."),
+            f"are of {'another draw of the same recipe, and of ' if name == 'ushcn' else ''}other folds.",
             f"Later models, mse as published: {later}.",
         ),
         mode,
