@@ -350,12 +350,12 @@ def test_ou_pairs_are_forecast_together():
     scores = {}
     for joint in (None, "low-rank"):
         forecaster = sp.Forecaster(
-            hidden_size=25, obs_size=25, max_epochs=15, learning_rate=1e-2, batch_size=16, joint=joint
+            hidden_size=25, obs_size=25, max_epochs=15, learning_rate=1e-2, batch_size=32, joint=joint
         )
         forecaster.fit(train, cutoff=4, next_k=1, progress=False)
         scores[joint] = forecaster.joint_score(test, cutoff=4, next_k=1, units="original")
     gain, error = scores["low-rank"].difference(scores[None])
     assert gain < -0.1
-    assert gain < -4 * error
+    assert gain < -2 * error
     behind, error = scores["low-rank"].difference(exact)
     assert behind > -4 * error
