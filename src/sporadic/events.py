@@ -76,13 +76,17 @@ class _Spans:
 
 
 def _gather(table: np.ndarray, at: np.ndarray, filled: np.ndarray, otherwise: np.ndarray | float = 0) -> Array:
-    """Rows of a table where `filled`, something else elsewhere.
+    """Rows of a table where `filled`, something else elsewhere, put on the device.
 
-    Put on the device: `jnp.asarray` would compile a program for every shape.
+    `jnp.asarray` would compile a program for every shape.
     """
+    return jax.device_put(_rows(table, at, filled, otherwise))
+
+
+def _rows(table: np.ndarray, at: np.ndarray, filled: np.ndarray, otherwise: np.ndarray | float = 0) -> np.ndarray:
     if not len(table):
         table, at = np.zeros((1, *table.shape[1:]), dtype=table.dtype), np.zeros_like(at)
-    return jax.device_put(np.where(filled.reshape(filled.shape + (1,) * (table.ndim - 1)), table[at], otherwise))
+    return np.where(filled.reshape(filled.shape + (1,) * (table.ndim - 1)), table[at], otherwise)
 
 
 def _scaled(paths: Paths, scaling: Scaling, panel: Panel) -> tuple[_Spans, np.ndarray]:
@@ -306,8 +310,9 @@ class QueryTable:
         depth = coarse_bucket(most, smallest=4) if coarse else bucket(most, smallest=1)
         on_path = np.arange(depth) < n_spans[..., None]
         first_span = self.path_offsets[:-1][rows] if len(self.start) else rows
+        own = _rows(self.start, rows[:, :1], filled[:, :1])  # padding asks for no state that is not asked for anyway
         queries = Queries(
-            start=_gather(self.start, rows, filled),
+            start=_gather(self.start, rows, filled, own),
             path=self.spans.pad(first_span[..., None] + np.arange(depth), on_path),
             control=_gather(self.control, rows, filled),
             phase=_gather(self.phase, rows, filled),

@@ -10,7 +10,7 @@ import pytest
 from sporadic.events import Queries, Span
 from sporadic.flows import DiffEq
 from sporadic.models.latent import DRAWS, STANDARD
-from sporadic.models.neural_ode_vae import NeuralODEVAE
+from sporadic.models.neural_ode_vae import NeuralODEVAE, once_for_each
 from sporadic.objective import Objective
 from sporadic.scaling import Dimensions
 from tests.likelihoods.units import as_is
@@ -158,3 +158,17 @@ def test_planted_signals_are_found(name):
     assert missed["level"] < 0.3
     assert missed["impulse"] < 0.05
     assert missed["week"] < 0.05
+
+
+def test_queries_from_one_state_are_encoded_once(x64):
+    """In any order, with or without others between them, each has the answer that it has alone."""
+    runs = []
+
+    def double(value):
+        jax.debug.callback(lambda v: runs.append(int(v)), value)
+        return jnp.stack([value, 2 * value])
+
+    values = jnp.array([3, 1, 3, 3, 1, 0])
+    np.testing.assert_array_equal(once_for_each(double, values), jnp.stack([values, 2 * values], axis=-1))
+    jax.effects_barrier()
+    assert runs == [3, 1, 0]

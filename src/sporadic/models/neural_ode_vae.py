@@ -1,5 +1,6 @@
 """NeuralODE-VAE (Chen et al., 2018), with or without the observation mask fed to its encoder."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from sporadic.dynamics.perceptron import Perceptron
 from sporadic.events import Events, Layout, Queries, Span
@@ -172,17 +173,39 @@ class NeuralODEVAE(AbstractModel):
         context = jax.vmap(self.calendar.context)(events.control, events.span.phase)
         noise = frozen_noise(0, (DRAWS, self.latent_size))
 
-        def one(query: Queries) -> Float[Array, "variables raw"]:
-            known = jnp.arange(len(context)) < query.start
+        def to_start(start: Int[Array, ""]) -> Float[Array, "draws latent"]:
+            """Where draws of z₀ given all before `start` have come to by then."""
+            known = jnp.arange(len(context)) < start
             span = events.span
             passed = Span(span.gap * known, span.held, span.phase, span.pulse * known[:, None])
+            return jax.vmap(self._carried, (0, None))(self.encoder(events, context, known, static).draw(noise), passed)
 
+        def one(z: Float[Array, "draws latent"], query: Queries) -> Float[Array, "variables raw"]:
             def decode(z: Float[Array, " latent"]) -> Float[Array, "variables raw"]:
-                for path in (passed, query.path):
-                    z, _ = jax.lax.scan(lambda z, span: (self.flow(z, span), None), z, path)
+                z = self._carried(z, query.path)
                 return self.f_obs(jnp.tanh(z), self.calendar.context(query.control, query.phase))
 
-            draws = self.encoder(events, context, known, static).draw(noise)
-            return even_mixture(jax.vmap(decode)(draws))
+            return even_mixture(jax.vmap(decode)(z))
 
-        return jax.lax.map(one, queries)  # one after the other: each is as large as the whole series
+        return jax.vmap(one)(once_for_each(to_start, queries.start), queries)
+
+    def _carried(self, z: Float[Array, " latent"], path: Span) -> Float[Array, " latent"]:
+        return jax.lax.scan(lambda z, span: (self.flow(z, span), None), z, path)[0]
+
+
+def once_for_each(f: Callable[[Array], Array], values: Int[Array, " n"]) -> Array:
+    """`f` of each value, worked out once for those that are alike; one after the other, since each is large."""
+
+    def more(done: tuple[Any, Any]) -> Bool[Array, ""]:
+        return ~jnp.all(done[1])
+
+    def next_one(done: tuple[Any, Any]) -> tuple[Any, Any]:
+        results, known = done
+        value = values[jnp.argmin(known)]
+        alike = values == value
+        result = f(value)
+        return jnp.where(jnp.reshape(alike, (-1,) + (1,) * result.ndim), result, results), known | alike
+
+    shape = jax.eval_shape(f, values[0])
+    start = jnp.zeros((len(values), *shape.shape), shape.dtype), jnp.zeros(len(values), bool)
+    return jax.lax.while_loop(more, next_one, start)[0]
