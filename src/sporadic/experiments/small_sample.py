@@ -104,9 +104,12 @@ def _compared(group: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
     for name in ("mse", "nll"):
         mine, theirs = (each.sort_values("fold")[name].to_numpy() for each in (group, ours))
         same = len(mine) < 2 or group["model"].iloc[0] == OURS
-        p = "" if same else f"{scipy.stats.ttest_rel(mine, theirs).pvalue:.3f}"
-        cells += [spread(group[name]), p]
+        cells += [spread(group[name]), "" if same else _p_value(scipy.stats.ttest_rel(mine, theirs).pvalue)]
     return cells
+
+
+def _p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _written(title: str, rows: list[list[str]], results: pd.DataFrame, folder: Path, mode: str) -> Table:
