@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from sporadic.errors import OptionError, one_of
 
@@ -136,7 +135,7 @@ class Score:
         chance, yes = self.levels.chance[known], self.levels.yes[known] == 1
         if yes.all() or not yes.any():
             return np.nan
-        above = np.sum(rankdata(chance)[yes]) - yes.sum() * (yes.sum() + 1) / 2
+        above = pd.Series(chance).rank()[yes].sum() - yes.sum() * (yes.sum() + 1) / 2
         return float(above / (yes.sum() * (~yes).sum()))
 
     @cached_property
