@@ -68,9 +68,12 @@ class Store:
             if name not in known:
                 raise OptionError(f"The database has {quote(name)}, which is no control of this model: name another.")
         table, scaling = self._schema.observations, self.reader.scaling
-        for name, label in connection.execute(select(table.c.variable, table.c.label).distinct()):
+        observed = select(table.c.variable, table.c.label).distinct().order_by(table.c.variable, table.c.label)
+        found = connection.execute(observed).all()
+        for name, _ in found:
             if name not in scaling.variables:
                 raise OptionError(f"The database has {quote(name)}, which is no variable of this model: name another.")
+        for name, label in found:
             coding = scaling.codings[scaling.variables.index(name)]
             if coding.labelled != (label is not None) or (label is not None and label not in coding.levels):
                 what = "numbers" if label is None else quote(label)
