@@ -95,3 +95,9 @@ def test_the_clock_goes_by_how_long_the_same_model_took():
     assert (clock.tick(3, 50.0), clock.left) == ("[3/5]", "about 2 min left")
     assert (clock.tick(1, 100.0), clock.left) == ("[4/5]", "about 0 s left")
     assert (clock.tick(4, 1.0), clock.left) == ("[5/5]", "that was the last")
+
+
+def test_what_takes_no_time_says_nothing_about_what_does():
+    clock = Clock(1, ["ou-oracle", "ou-oracle", "gru-d"])
+    assert (clock.tick(0, 0.0), clock.left) == ("[1/3]", "time left not known yet")
+    assert (clock.tick(2, 50.0), clock.left) == ("[2/3]", "about 0 s left")

@@ -136,6 +136,8 @@ class Clock:
             return "that was the last"
         mean = {kind: float(np.mean(seconds)) for kind, seconds in self._taken.items()}
         slowest = max(mean.values(), default=0.0)
+        if not slowest and any(self._kinds[number] not in mean for number in self._waiting):
+            return "time left not known yet"
         seconds = sum(mean.get(self._kinds[number], slowest) for number in self._waiting) / self._workers
         return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
 
