@@ -533,3 +533,15 @@ def test_series_come_in_the_order_asked_for():
     turned, _ = batch_of(table, np.array([2, 0, 0, 1]))
     for a, b in zip(jax.tree.leaves(forward), jax.tree.leaves(turned), strict=True):
         assert (a[np.array([2, 0, 0, 1])] == b).all()
+
+
+def test_padded_queries_set_out_from_a_state_that_is_asked_for():
+    """Or nothing, for a series that is not there: a model may work once for each state, and padding must add none."""
+    frame = pd.DataFrame({"id": [0, 0, 0, 1, 1], "time": [1.0, 2.0, 3.0, 1.0, 2.0], "x": 0.5})
+    panel = Panel.from_wide(frame, origin=0.0, time_scale=1.0)
+    scaling = Scaling.fit(panel)
+    table = EventTable.of(panel, scaling, Layout())
+    asked = QueryTable.of(panel, table, np.array([0, 1, 1]), np.array([4.0, 5.0, 6.0]), scaling, Layout())
+    queries, real = asked.batch(np.array([0, 1, -1]))
+    np.testing.assert_array_equal(real, [[True, False], [True, True], [False, False]])
+    np.testing.assert_array_equal(queries.start, [[3, 3], [2, 2], [0, 0]])
