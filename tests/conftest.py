@@ -11,8 +11,10 @@ import jax
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
-# Read when JAX first computes, here and in processes started here: the older of XLA's two code generators takes half
-# the time of the newer one, and tests compile far more than they compute.
+# Tests compile far more than they compute. So XLA optimises little, here and in processes started here, and uses the
+# older of its two code generators, which takes half the time; tests/models/test_filter.py compiles as users do.
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+jax.config.update("jax_disable_most_optimizations", True)
 OLDER = "--xla_cpu_use_fusion_emitters=false"
 if OLDER not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {OLDER}".strip()
@@ -50,17 +52,6 @@ def x64() -> Iterator[None]:
     """Double precision while the test runs; the package itself never asks for it."""
     with jax.enable_x64(True):
         yield
-
-
-@pytest.fixture(scope="module")
-def compiled_quickly() -> Iterator[None]:
-    """XLA optimises little, here and in processes started here: for tests that compile much and compute little."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-        before = jax.config.read("jax_disable_most_optimizations")
-        jax.config.update("jax_disable_most_optimizations", True)
-        yield
-        jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """What the tests of dynamics, flows and updates are made of: weights of any scale, and inputs over a span."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -9,15 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from sporadic.events import Span
-from sporadic.flows import AbstractFlow, Calendar, Cost, DiffEq, Input
+from sporadic.flows import AbstractFlow, Calendar, Cost, Input
 
 T = TypeVar("T")
-
-
-def compiled_fast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`eqx.filter_jit` in half the time, for what runs a few times and where the last bit does not matter."""
-    options = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
-    return eqx.filter_jit(function, compiler_options=options)  # pyright: ignore[reportCallIssue]
 
 
 def with_weights_of_scale(module: T, scale: float, seed: int) -> T:
@@ -46,13 +40,7 @@ def calendar_input(start: Any, gap: Any, frequency: float = 1.3) -> Input:
     return Input(Span(gap, jnp.zeros(0), phase, jnp.zeros(0)), Calendar((frequency,), 2))
 
 
-def _solve_all(flow: AbstractFlow, h: Any, gaps: Any) -> tuple[Any, Cost]:
-    return jax.vmap(lambda h, gap: flow.solve(h, gap, constant_input(gap)))(h, gaps)
-
-
-_ours, _diffrax = eqx.filter_jit(_solve_all), compiled_fast(_solve_all)
-
-
+@eqx.filter_jit
 def solve_all(flow: AbstractFlow, h: Any, gaps: Any) -> tuple[Any, Cost]:
     """A batch of states, each over its own gap, with neither controls nor calendar."""
-    return (_diffrax if isinstance(flow, DiffEq) else _ours)(flow, h, gaps)
+    return jax.vmap(lambda h, gap: flow.solve(h, gap, constant_input(gap)))(h, gaps)

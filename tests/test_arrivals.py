@@ -144,7 +144,6 @@ def lively(model: GRUODEBayes) -> GRUODEBayes:
 
 
 @pytest.mark.parametrize("name", ["gru-ode-bayes", "gru-ode-bayes-seq"])
-@pytest.mark.usefixtures("compiled_quickly")
 def test_of_a_constant_rate_the_likelihood_is_that_of_a_poisson_process(name: str):
     ends = np.array([10.0, 12.0, 31.0])
     panel = replace(small_panel(3, 0), given_end=(ends, np.ones(3, dtype=bool)))
@@ -154,7 +153,6 @@ def test_of_a_constant_rate_the_likelihood_is_that_of_a_poisson_process(name: st
 
 
 @pytest.mark.parametrize("name", ["gru-ode-bayes", "gru-ode-bayes-seq"])
-@pytest.mark.usefixtures("compiled_quickly")
 def test_variables_that_arrive_each_at_its_own_rate(name: str):
     panel = replace(small_panel(3, 0), given_end=(np.full(3, 12.0), np.ones(3, dtype=bool)))
     scaling, rates = Scaling.fit(panel), np.array([0.1, 0.3, 0.9])
@@ -167,7 +165,6 @@ def test_variables_that_arrive_each_at_its_own_rate(name: str):
     np.testing.assert_allclose(nll_of_each(model, scaling, panel), expected, rtol=1e-5)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_what_is_seen_at_the_origin_is_no_arrival():
     frame = pd.DataFrame({"id": 0, "time": [2.0, 3.0, 5.0], "x": [0.0, 1.0, 2.0]})
     panel = sp.Panel.from_wide(frame, end=9.0, time_scale=1.0)
@@ -177,7 +174,7 @@ def test_what_is_seen_at_the_origin_is_no_arrival():
 
 
 @pytest.mark.parametrize("flow", ["exponential", "tsit5"])
-@pytest.mark.usefixtures("x64", "compiled_quickly")
+@pytest.mark.usefixtures("x64")
 def test_the_likelihood_of_one_series_by_hand(flow: str):
     """The integral by SciPy, along flows over shorter spans that end where it looks."""
     panel = replace(small_panel(3, 0), given_end=(np.full(3, 11.5), np.ones(3, dtype=bool)))
@@ -214,7 +211,6 @@ def test_the_likelihood_of_one_series_by_hand(flow: str):
     assert float(terms.nll) == pytest.approx(float(without.nll), rel=1e-12)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_a_batch_of_which_little_was_observed_does_not_count_for_more():
     """Divided by its own number of values, which series of like length share, it would: rates came out 20 % too low."""
     frame = pd.DataFrame({"id": [0, 1, 1, 1], "time": [3.0, 1.0, 2.0, 5.0], "x": [0.0, 1.0, 2.0, 1.0]})
@@ -294,7 +290,6 @@ def test_no_intensity_means_never():
     np.testing.assert_array_equal(found.cdf([3.0, 9.0]), 0.0)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_a_forecaster_tells_it_in_datetimes():
     start = datetime(2024, 1, 1)
     rows = [(i, start + timedelta(days=float(d)), float(d)) for i in range(6) for d in range(0, 12, 2 + i % 2)]
@@ -313,7 +308,7 @@ def test_a_forecaster_tells_it_in_datetimes():
 
 
 @pytest.fixture(scope="module")
-def fitted(compiled_quickly: None) -> sp.Forecaster:
+def fitted() -> sp.Forecaster:
     options = {"max_epochs": 1, "calendar": {"week": 7.0}, **SMALL}
     model = sp.Forecaster(arrivals=True, **options).fit(small_panel(8, 0), progress=False)
     model.network_ = lively(model.network_)
@@ -350,7 +345,6 @@ def test_just_after_an_observation_it_is_that_of_the_state_after_it(fitted: sp.F
 # -- with the forecaster -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_only_what_can_learn_it_is_asked_to():
     panel = small_panel(8, 0)
     with pytest.raises(OptionError, match="arrivals=True needs one of 'gru-ode-bayes',"):

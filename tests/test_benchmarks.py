@@ -1,10 +1,6 @@
 """Benchmarks run."""
 
-import pytest
-
 from benchmarks import models as benchmark
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 
 def test_models_are_timed_side_by_side(capsys):

@@ -17,9 +17,6 @@ from sporadic.models import build
 from sporadic.scaling import Dimensions
 from sporadic.scores import Score
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 NAIVE = ("last-value", "mean")
 
 

@@ -4,8 +4,6 @@ import pytest
 
 from sporadic import models, testing
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 @pytest.fixture(scope="module", params=models.names())
 def case(request):

@@ -12,9 +12,6 @@ import pytest
 
 import sporadic as sp
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 FILES = ["arrivals.png", "belief.png", "calibration.png", "forecasts.csv", "model", "report.html", "training.png"]
 
 

@@ -3,12 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-import pytest
-
 import sporadic as sp
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

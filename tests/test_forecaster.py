@@ -7,8 +7,6 @@ import pytest
 import sporadic as sp
 from sporadic.errors import HeldControlsWarning, NotFittedError, OptionError, QueryError
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 def dosed(n: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Levels that relax at rate 1 towards 1 + 2·dose; the dose of each series is switched once, at a random time."""

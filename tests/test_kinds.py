@@ -11,8 +11,6 @@ from sporadic.errors import DataError, OptionError, StreamError
 from sporadic.kinds import parsed
 from sporadic.scaling import Scaling
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 LIKELIHOOD = {
     "level": "gaussian",
     "heavy": "student-t",

@@ -17,9 +17,6 @@ from sporadic.errors import FileError, NotFittedError, OptionError, SporadicErro
 from sporadic.persistence import _seal
 from sporadic.testing import CUTOFF, small_panel
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 SIZES = {"hidden_size": 8, "obs_size": 8, "prep_size": 4, "max_epochs": 1, "batch_size": 16}
 
 

@@ -23,9 +23,6 @@ from sporadic.plots.canvas import drawable
 from sporadic.scores import LevelScores
 from sporadic.training import Epoch
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 START = pd.Timestamp("2024-03-30")
 
 

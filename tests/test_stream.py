@@ -10,8 +10,6 @@ import sporadic as sp
 from sporadic.errors import FileError, OptionError, QueryError, SporadicError, StreamError, VariableError
 from sporadic.testing import CUTOFF, feed, small_panel
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 @pytest.fixture(scope="module")
 def panel():

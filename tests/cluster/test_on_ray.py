@@ -25,7 +25,6 @@ from tests.commands.conftest import SMALL, Run, run, visits
 
 __all__ = ["run"]
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 EPOCHS = 40
 FITTED_WITH = (
@@ -36,7 +35,7 @@ FITTED_WITH = (
 
 
 @pytest.fixture(scope="module")
-def cluster(compiled_quickly: None) -> Iterator[None]:
+def cluster() -> Iterator[None]:
     with connected("local"):
         yield
 

@@ -130,7 +130,7 @@ def _described(batch: tuple, spot: int, key: np.ndarray) -> tuple:
     return (*np.asarray(events.value[spot]).ravel().tolist(), *np.asarray(static[spot]).tolist(), *np.asarray(key))
 
 
-def test_shards_are_fitted_as_the_whole_is(compiled_quickly: None, tmp_path: Path):
+def test_shards_are_fitted_as_the_whole_is(tmp_path: Path):
     """With validation series of its own, which only one of the processes holds."""
     panel, validation = patients(), patients(4)
     shards = split(panel, np.array([0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]))

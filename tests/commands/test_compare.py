@@ -3,13 +3,9 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 import sporadic as sp
 from tests.commands.conftest import Run
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 NAMES = ("--id", "patient", "--time", "day", "--variables", "tall,lean")
 

@@ -7,9 +7,6 @@ import pytest
 import sporadic as sp
 from tests.commands.conftest import Run
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 GOOD = """
 [fit]
 id = "patient"

@@ -16,9 +16,6 @@ import sporadic as sp
 from sporadic.commands.model_options import ModelOptions
 from tests.commands.conftest import FITTED_WITH, SMALL, Run
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 COLUMNS = ("--id", "patient", "--time", "day")
 QUICK = (*COLUMNS, "--variables", "tall,lean", "--model", "mean")
 

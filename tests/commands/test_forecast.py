@@ -10,8 +10,6 @@ import sporadic as sp
 from sporadic.intake.tables import read_table
 from tests.commands.conftest import Run, visits
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 def expected(model: Path, data: Path, **query) -> pd.DataFrame:
     options = {"id": "patient", "time": "day", "variables": ["lean", "tall"], "static": ["sex"], "origin": 0}

@@ -11,8 +11,6 @@ from sporadic.commands.model_options import ModelOptions
 from sporadic.errors import OptionError
 from tests.commands.conftest import SMALL, Run
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 STEPS = ("mild", "bad", "worst")
 
 

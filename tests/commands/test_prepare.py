@@ -11,8 +11,6 @@ from tests.preparation.raw_ushcn import history, write
 from tests.preparation.test_physionet2012 import stay
 from tests.preparation.test_physionet2012 import write as write_stays
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 @pytest.fixture
 def raw(here: Path) -> Path:

@@ -9,8 +9,6 @@ import pytest
 from tests.commands.conftest import SMALL, Run, visits
 from tests.experiments.chunked import write_chunked
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
     done = run("reproduce", "ou-table", "--smoke")

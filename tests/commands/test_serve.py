@@ -17,8 +17,6 @@ from sporadic.commands.serve import serve
 from sporadic.server.service import Service
 from tests.commands.conftest import Run, visits
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:

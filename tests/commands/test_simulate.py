@@ -8,8 +8,6 @@ import pytest
 import sporadic as sp
 from tests.commands.conftest import Run
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

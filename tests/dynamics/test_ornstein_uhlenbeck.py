@@ -25,7 +25,7 @@ import pytest
 
 from sporadic.dynamics import GRUODE
 from sporadic.flows import AbstractFlow, DiffEq, Exponential
-from tests.material import compiled_fast, constant_input
+from tests.material import constant_input
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -110,7 +110,7 @@ FLOWS = {
 every_flow = pytest.mark.parametrize(("make", "tolerance"), FLOWS.values(), ids=FLOWS)
 
 
-@compiled_fast
+@eqx.filter_jit
 def states(flow: AbstractFlow, h: jax.Array, times: jax.Array) -> jax.Array:
     """The state of each sample after each of the times."""
     return jax.vmap(lambda h: jax.vmap(lambda t: flow(h, t, constant_input(t)))(times))(h)

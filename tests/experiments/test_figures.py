@@ -28,9 +28,6 @@ from sporadic.oracle import MomentMatchedOUFilter, OUFilter
 from sporadic.scores import mixture_mean
 from tests.oracle.dense import moments, panel_of
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 # -- jumps -------------------------------------------------------------------------------------------------------------
 
 
@@ -196,7 +193,7 @@ class Drawn:
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory, compiled_quickly: None) -> Drawn:
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return Drawn(tmp_path_factory.mktemp("results") / "figures")
 
 

@@ -16,8 +16,6 @@ from sporadic.experiments.spaces import SPACES, Choice, LogRange
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 TRIAL = Trial(
     {"simulated": "ou", "n": 40, "setting": "random-r", "seed": 0},
     {"model": "gru-simple", "hidden_size": 4, "obs_size": 4, "max_epochs": 2, "batch_size": 29},

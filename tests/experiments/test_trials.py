@@ -119,7 +119,6 @@ def test_the_exact_filter_is_a_trial_too(tmp_path: Path):
     assert "mse_all" not in read_test(trial, store)
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_a_killed_fit_goes_on_from_its_last_epoch(tmp_path: Path):
     options = {"model": "gru-simple", "hidden_size": 4, "obs_size": 4, "max_epochs": 3, "batch_size": 36}
     trial = Trial(SOURCE, options, cutoff=4.0, next_k=1)

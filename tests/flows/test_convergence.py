@@ -3,6 +3,7 @@
 from functools import cache
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -11,7 +12,7 @@ import pytest
 
 from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.flows import AbstractFlow, DiffEq, Exponential, Input
-from tests.material import calendar_input, compiled_fast, constant_input, with_weights_of_scale
+from tests.material import calendar_input, constant_input, with_weights_of_scale
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -46,7 +47,7 @@ INPUTS = {
 }
 
 
-@compiled_fast
+@eqx.filter_jit
 def cross(flow: AbstractFlow, starts: jax.Array, x: Input) -> jax.Array:
     return jax.vmap(lambda h: flow(h, x.span.gap, x))(starts)
 
@@ -76,7 +77,7 @@ SOLVERS = {
 
 @pytest.mark.parametrize(("solver", "order", "counts"), SOLVERS.values(), ids=SOLVERS)
 def test_a_solver_with_fixed_steps_converges_at_its_order(solver, order, counts) -> None:
-    @compiled_fast
+    @eqx.filter_jit
     def ends(field: GRUODE, starts: jax.Array, counts: jax.Array) -> jax.Array:
         def end(count: jax.Array, h: jax.Array) -> jax.Array:
             x = constant_input(STEP * count, HELD)
@@ -102,7 +103,7 @@ def test_the_exponential_flow_converges_at_its_order(order, name) -> None:
     """It crosses a span in one step, so the span is cut here as `max_step` cuts it on the host."""
     counts = [16, 32, 64]
 
-    @compiled_fast
+    @eqx.filter_jit
     def ends(flow: Exponential, starts: jax.Array, count: jax.Array) -> jax.Array:
         gap = TIME / count
 

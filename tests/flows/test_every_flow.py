@@ -16,7 +16,7 @@ from sporadic.dynamics import GRUODE, AbstractDynamics
 from sporadic.errors import OptionError
 from sporadic.flows import AbstractFlow, DiffEq, Exponential, Stepped, make_flow
 from sporadic.flows.diffeq import evaluations
-from tests.material import calendar_input, compiled_fast, constant_input, solve_all, with_weights_of_scale
+from tests.material import calendar_input, constant_input, solve_all, with_weights_of_scale
 
 HIDDEN, BATCH, STEP = 4, 8, 0.1
 FIXED = {
@@ -201,7 +201,7 @@ COUNTED = {
 @pytest.mark.parametrize(("make", "steps"), COUNTED.values(), ids=COUNTED)
 def test_evaluations_are_counted(make: Make, steps: int | None) -> None:
     field, x = Counting(), constant_input(1.0)
-    _, cost = compiled_fast(lambda flow: flow.solve(jnp.zeros(HIDDEN), x.span.gap, x))(make(field))
+    _, cost = eqx.filter_jit(lambda flow: flow.solve(jnp.zeros(HIDDEN), x.span.gap, x))(make(field))
     jax.effects_barrier()
     assert steps is None or cost.steps == steps
     assert cost.evaluations == field.count[0]

@@ -16,8 +16,6 @@ from sporadic.likelihoods.joint import joined
 from sporadic.objective import Objective
 from sporadic.oracle import OUFilter
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 MIXED = PerVariable.of([Gaussian(), Binary(), Gaussian(), Gaussian(), StudentT(), Gaussian()])
 FAMILIES = {
     "rank 1": joined("low-rank:1", Gaussian(), 4),

@@ -16,8 +16,6 @@ from sporadic.scaling import Scaling
 
 from .algorithm_one import SlowGRUODEBayes
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 DT, SPAN = 0.05, 2.0
 
 

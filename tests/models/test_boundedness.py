@@ -15,8 +15,6 @@ from sporadic.models import AbstractFilter
 from sporadic.scaling import Scaling
 from tests.material import with_weights_of_scale
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 TIMES = [0.0, 1e-6, 0.3, 2.0, 150.0, 150.0 + 1e5, 1e9]
 
 

@@ -19,10 +19,7 @@ from sporadic.models import AbstractFilter
 from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
-from tests.material import compiled_fast
 from tests.weights import drawn
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 # -- a panel with everything -------------------------------------------------------------------------------------------
 
@@ -92,7 +89,7 @@ USUAL = {
     "xla_llvm_disable_expensive_passes": False,
     "xla_cpu_use_fusion_emitters": True,
 }
-RUN = {32: eqx.filter_jit(run, compiler_options=USUAL), 64: compiled_fast(run)}  # pyright: ignore
+RUN = {32: eqx.filter_jit(run, compiler_options=USUAL), 64: eqx.filter_jit(run)}  # pyright: ignore
 
 
 @dataclasses.dataclass

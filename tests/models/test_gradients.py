@@ -23,7 +23,6 @@ from sporadic.models import GRUODEBayes
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
 from sporadic.updates import UPDATES, AbstractUpdate
-from tests.material import compiled_fast
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -128,7 +127,7 @@ def loss(point: Point, events: Events, objective: Objective) -> jax.Array:
     return each(events, point.static, objective).loss_per_value
 
 
-loss_and_gradient = compiled_fast(eqx.filter_value_and_grad(loss))
+loss_and_gradient = eqx.filter_jit(eqx.filter_value_and_grad(loss))
 
 
 # -- finite differences ------------------------------------------------------------------------------------------------
@@ -191,7 +190,7 @@ class Frozen(Objective):
         return terms._replace(loss=terms.loss + self.kl_weight * kl, kl=kl)
 
 
-@compiled_fast
+@eqx.filter_jit
 def p_bayes(point: Point, events: Events) -> jax.Array:
     prior = jax.vmap(point.model.filter)(events, point.static).prior
     before = jax.vmap(lambda prior, first: prior[first])(prior, events.first)

@@ -5,7 +5,6 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import pytest
 
 from sporadic.models.gru_d import GRUD
 from sporadic.models.recurrent import Past, Recurrent
@@ -14,8 +13,6 @@ from tests.models.short import TIMES, three_events
 from tests.weights import drawn
 
 NAME, HIDDEN = "gru-d", 3
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 
 def sigmoid(a: float) -> float:

@@ -24,8 +24,6 @@ from tests.weights import drawn
 NAME, CELLS = "gru-simple", (GRUSimple, GRUD, TLSTM)
 SIZES = Dimensions(variables=2, static=1, controls=1, boluses=1, frequencies=(0.5,))
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 def build(cell: Any, dimensions: Dimensions = SIZES, **options: Any) -> Recurrent:
     options = {"hidden_size": 3, "obs_size": 4, **options}

@@ -15,8 +15,6 @@ from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 VARIABLES = ["PRCP", "SNOW", "SNWD", "TMAX", "TMIN"]
 
 

@@ -15,8 +15,6 @@ from tests.models.bounds import events_of, log_likelihood, log_mean, normal, sca
 from tests.models.planted import shares_missed
 from tests.weights import drawn
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 GRID = np.linspace(-12, 12, 1201)  # of a latent vector with one component
 NONE = jnp.zeros(0)
 

@@ -4,7 +4,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from sporadic.events import Span
 from sporadic.models.recurrent import Past, Recurrent
@@ -14,8 +13,6 @@ from tests.models.short import TIMES, three_events
 from tests.weights import drawn
 
 NAME, HIDDEN = "t-lstm", 3
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 
 def sigmoid(a: float) -> float:

@@ -15,8 +15,6 @@ from sporadic.models.base import shown_events
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 PANEL = sp.datasets.ou(3)
 SCALING = Scaling.fit(PANEL)
 ALL = 1 - 1e-9

@@ -14,7 +14,7 @@ from sporadic.server.app import create_app
 from sporadic.server.service import Service
 from tests.server.cluster import Postgres
 from tests.server.direct import Direct
-from tests.server.journeys import QUICKLY, VISITS, Explorer, browsing
+from tests.server.journeys import VISITS, Explorer, browsing
 from tests.server.serving import Served, start
 
 LEVELS = ("none", "some", "much")
@@ -108,7 +108,7 @@ def pbc_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     forecaster = sp.Forecaster(hidden_size=8, obs_size=8, max_epochs=2, likelihood="auto", batch_size=128)
     forecaster.fit(sp.datasets.pbc(), progress=False).save(folder / "pbc")
     VISITS[VISITS["id"] <= 40].to_csv(folder / "visits.csv", index=False)
-    service = start(folder / "pbc", folder / "visits.csv", folder=folder, env=QUICKLY)
+    service = start(folder / "pbc", folder / "visits.csv", folder=folder)
     yield service.url
     service.stop()
 

@@ -20,7 +20,6 @@ SEEN = VISITS[VISITS["id"] == 2]
 LAST = float(SEEN["day"].max())
 PAPER = "#ffffff"  # what fills a dot that is hollow
 PATIENCE = 60  # seconds: what is asked for the first time is compiled first
-QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # for a service that compiles much and computes little
 expect.set_options(timeout=PATIENCE * 1000)
 
 

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-import pytest
 
 from tests.server.load import Writer, facts, facts_of, offline, online, stored
 from tests.server.serving import Served
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 TIMES = [5000.0, 20_000.0]
 ENOUGH = 60  # requests, after which the power fails

@@ -16,8 +16,6 @@ from sporadic.server.engine import BusyError, Engine
 from sporadic.server.history import Control, Reading, panel_of, series_of
 from sporadic.server.service import Service
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 LATER = [30.0, 31.5]
 
 

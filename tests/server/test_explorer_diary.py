@@ -10,10 +10,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import sporadic as sp
-from tests.server.journeys import QUICKLY, Explorer
+from tests.server.journeys import Explorer
 from tests.server.serving import start
-
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 
 TOKEN = "a-token-of-the-diary"
 ZONE = "Europe/Brussels"
@@ -36,14 +34,14 @@ def diary(n_people: int = 12, n_days: int = 12) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def page(compiled_quickly: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """One window for the whole journey, onto a service that knows nobody yet."""
     folder = tmp_path_factory.mktemp("diary")
     panel = sp.Panel.from_wide(diary(), id="who", time="when", variables=[MOOD, "attacks", "weight"])
     likelihood = {MOOD: "categorical", "attacks": "poisson", "weight": "gaussian"}
     forecaster = sp.Forecaster(hidden_size=4, obs_size=4, max_epochs=1, likelihood=likelihood)
     forecaster.fit(panel, progress=False).save(folder / "diary")
-    service = start(folder / "diary", folder=folder, token=TOKEN, env=QUICKLY)
+    service = start(folder / "diary", folder=folder, token=TOKEN)
     window = {"viewport": {"width": 1300, "height": 900}, "timezone_id": "America/New_York"}
     with browser.new_context(**window) as context:
         yield Explorer(context.new_page(), service.url, token=TOKEN)

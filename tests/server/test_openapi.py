@@ -15,7 +15,6 @@ from tests.server.conftest import FIRST
 from tests.server.direct import Direct
 
 pytestmark = [
-    pytest.mark.usefixtures("compiled_quickly"),
     # Hypothesis suspects the strategy, where a thread of the service drew a number meanwhile.
     pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
 ]

@@ -12,8 +12,6 @@ from sporadic.forecasting import _forecast
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 SMALL = {"hidden_size": 6, "obs_size": 6, "prep_size": 3, "max_epochs": 1, "batch_size": 8}
 
 

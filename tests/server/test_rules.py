@@ -13,8 +13,6 @@ from tests.server.conftest import FIRST
 from tests.server.direct import JSON, Ask, Direct
 from tests.server.serving import command, environment
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 TOKEN = "a secret of some length"
 GOOD = {"observations": [FIRST]}
 

@@ -19,8 +19,6 @@ from tests.server.cluster import Postgres
 from tests.server.conftest import FIRST
 from tests.server.direct import JSON, Answer, Ask, Direct
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 STATIC = FIRST["static"]
 
 

@@ -15,9 +15,6 @@ import sporadic as sp
 from sporadic import storage
 from sporadic.errors import FileError, OptionError
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
-
 FIT = """
 import os, signal, sys
 import numpy as np, pandas as pd

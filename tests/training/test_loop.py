@@ -18,8 +18,6 @@ from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.training import Schedule, loop, make_step, train
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 
 def levels(n: int, seed: int) -> Panel:
     """Series that sit at a level of their own, seen with little noise: after one look, one knows."""

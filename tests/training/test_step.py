@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 PROGRAM = """
 import equinox as eqx, jax, jax.random as jr, numpy as np, optax
@@ -33,7 +32,6 @@ for n, (flow, options) in ((n, flow) for n in (len(devices_for(7)), len(devices_
 """
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 def test_two_devices_take_the_same_step_as_one():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0, done.stderr
