@@ -18,10 +18,9 @@ from sporadic.training.step import devices_for, make_step
 
 panel = ou(8, seed=0)
 scaling = Scaling.fit(panel)
-flows = (("exponential", {}), ("tsit5", {"max_steps": 64}))
-for n, (flow, options) in ((n, flow) for n in (len(devices_for(7)), len(devices_for(8))) for flow in flows):
-    model = build("gru-ode-bayes", scaling.dimensions, hidden_size=4, obs_size=4, prep_size=2, flow=flow,
-                  flow_options=options, key=jr.key(0))
+for n in (len(devices_for(7)), len(devices_for(8))):
+    model = build("gru-ode-bayes", scaling.dimensions, hidden_size=4, obs_size=4, prep_size=2, flow="tsit5",
+                  flow_options={"max_steps": 64}, key=jr.key(0))  # a loop whose length differs by device
     table = EventTable.of(panel, scaling, model.layout)
     optimiser = optax.sgd(0.1)
     shares = [table.batch(part, length=32) for part in np.split(np.arange(8), n)]
@@ -35,7 +34,6 @@ for n, (flow, options) in ((n, flow) for n in (len(devices_for(7)), len(devices_
 def test_two_devices_take_the_same_step_as_one():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0, done.stderr
-    one, two = np.split(np.array([[float(word) for word in line.split()] for line in done.stdout.splitlines()]), 2)
-    assert one[:, 0].tolist() == [1, 1]
-    assert two[:, 0].tolist() == [2, 2]
-    np.testing.assert_allclose(two[:, 1:], one[:, 1:], rtol=1e-4)
+    one, two = ([float(word) for word in line.split()] for line in done.stdout.splitlines())
+    assert (one[0], two[0]) == (1, 2)
+    np.testing.assert_allclose(two[1:], one[1:], rtol=1e-4)
