@@ -216,12 +216,12 @@ def gradient_by(adjoint: str) -> Point:
     return jax.device_get(loss_and_gradient(point, events, Objective(0.1))[1])
 
 
-@pytest.mark.parametrize(("adjoint", "rtol"), [("direct", 1e-12), ("backsolve", 1e-8)])
-def test_the_adjoints_agree(adjoint: str, rtol: float) -> None:
-    """Direct goes back through the same steps; backsolve solves another equation, to its own tolerance."""
+@pytest.mark.parametrize("adjoint", ["direct", "backsolve"])
+def test_the_adjoints_agree(adjoint: str) -> None:
+    """To the solver's tolerance: its steps adapt, so that rounding, which differs by program, changes them a little."""
     for group in GROUPS.values():
         one, other = (jax.tree.leaves(group(gradient_by(name))) for name in ("checkpoint", adjoint))
-        assert norm([a - b for a, b in zip(one, other, strict=True)]) < rtol * norm(one)
+        assert norm([a - b for a, b in zip(one, other, strict=True)]) < 1e-8 * norm(one)
 
 
 def test_double_precision_is_kept_all_the_way() -> None:
