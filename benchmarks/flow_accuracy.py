@@ -25,7 +25,7 @@ from sporadic.models import GRUODEBayes, build
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.training.loop import Schedule, train
-from sporadic.training.step import make_step
+from sporadic.training.step import make_step, weights
 
 STEPS = (0.4, 0.8, 1.6, 3.2)
 
@@ -95,7 +95,7 @@ def _training_step(model: GRUODEBayes, panel: Panel, scaling: Scaling, optimiser
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
-        return step([batch], jr.key(0), OBJECTIVE, own, optimiser.init(eqx.filter(own, eqx.is_inexact_array)))[2]
+        return step([batch], jr.key(0), OBJECTIVE, own, optimiser.init(weights(own)))[2]
 
     return run, int(table.lengths.max())
 

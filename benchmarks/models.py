@@ -24,7 +24,7 @@ from sporadic.models import AbstractModel, AbstractReference
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training.step import make_step
+from sporadic.training.step import make_step, weights
 
 FLAGSHIP = "gru-ode-bayes"
 
@@ -73,7 +73,7 @@ def _training(model: AbstractModel, panel: Panel, scaling: Scaling) -> Callable[
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
-        state = optimiser.init(eqx.filter(own, eqx.is_inexact_array))
+        state = optimiser.init(weights(own))
         return step([batch], jr.key(0), Objective(), own, state)[2]
 
     return run

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sporadic.batching import batches, bucket, padded_lengths
+from sporadic.batching import LITTLE, batches, bucket, coarse_bucket, padded_lengths, room
 
 
 @given(length=st.integers(1, 100_000))
@@ -34,8 +34,20 @@ def test_an_epoch_visits_every_series_once(lengths, batch_size, seed):
         return
     positions = np.concatenate(groups)
     assert sorted(positions[positions >= 0].tolist()) == list(range(len(lengths)))
-    assert {len(g) for g in groups} == {min(batch_size, bucket(len(lengths)) if rng is None else len(lengths))}
+    few = coarse_bucket(len(lengths), smallest=2, factor=4) if rng is None else len(lengths)
+    assert {len(g) for g in groups} == {min(batch_size, few)}
     assert (positions < 0).sum() == -len(lengths) % len(groups[0])
+
+
+def test_long_series_are_not_padded_by_many_that_are_not_there():
+    (group,) = batches(np.full(9, LITTLE // 10), 256)
+    assert len(group) == bucket(9) < coarse_bucket(9, smallest=2, factor=4)
+
+
+def test_little_finds_room_in_few_shapes_and_much_without_waste():
+    assert {tuple(room(8, (queries, 4), (spans, 8))) for queries in range(5) for spans in range(9)} == {(4, 8)}
+    assert room(8, (5, 4), (9, 8)) == [8, 16]
+    assert room(256, (33, 4), (17, 8)) == [40, 20]
 
 
 def test_an_epoch_depends_on_the_generator_alone():

@@ -1,8 +1,12 @@
 """Which series share a batch, and which lengths to pad it to: few, so that few programs are compiled."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
+
+LITTLE = 2**15
+"""Events, or spans between them, that are computed sooner than a program is compiled."""
 
 
 def padded_lengths(lengths: np.ndarray, most: int = 3) -> np.ndarray:
@@ -37,9 +41,23 @@ def bucket(length: int, *, smallest: int = 8, per_octave: int = 4) -> int:
     return -(-length // step) * step
 
 
-def coarse_bucket(length: int, *, smallest: int) -> int:
-    """The next power of two: for who cannot wait for a program to be compiled."""
-    return max(smallest, 1 << (max(length, 1) - 1).bit_length())
+def coarse_bucket(length: int, *, smallest: int, factor: int = 2) -> int:
+    """The next of even fewer lengths, each a multiple of the one before: for who cannot wait for a program."""
+    size = smallest
+    while size < length:
+        size *= factor
+    return size
+
+
+def room(count: int, *needed: tuple[int, int]) -> list[int]:
+    """The shape, beside an axis of `count`, in which lengths find room that are `(needed, at least)` along its axes.
+
+    Where little is to be computed it is one of few, in which the next question probably finds room as well.
+    """
+    coarse = [coarse_bucket(length, smallest=smallest) for length, smallest in needed]
+    if math.prod([count, *coarse]) <= LITTLE:
+        return coarse
+    return [bucket(length, smallest=1) for length, _ in needed]
 
 
 def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | None = None) -> Iterator[np.ndarray]:
@@ -54,7 +72,11 @@ def batches(lengths: np.ndarray, batch_size: int, *, rng: np.random.Generator | 
         window = 16 * batch_size
         windows = np.split(order, np.arange(window, n, window))
         order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows])
-    size = min(batch_size, bucket(n) if rng is None else max(n, 1))
+    size = max(n, 1)
+    if rng is None:
+        size = coarse_bucket(n, smallest=2, factor=4)
+        size = size if size * lengths.max(initial=0) <= LITTLE else bucket(n)
+    size = min(batch_size, size)
     order = np.append(order, np.full(-n % size, -1))
     groups = order.reshape(-1, size)
     yield from groups if rng is None else rng.permutation(groups)

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from sporadic.batching import bucket, coarse_bucket
+from sporadic.batching import room
 from sporadic.panel import Panel, ragged_rows
 from sporadic.paths import Paths, Stepping, cut_paths, ragged_searchsorted
 from sporadic.scaling import Scaling
@@ -218,14 +218,13 @@ class EventTable:
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
 
-    def batch(self, series: np.ndarray, *, length: int | None = None, coarse: bool = False) -> tuple[Events, Array]:
+    def batch(self, series: np.ndarray, *, length: int | None = None) -> tuple[Events, Array]:
         """Events and covariates of some series, padded at the end; position −1 stands for a series with no events."""
         present = series >= 0
         series = np.where(present, series, 0)
         counts = np.where(present, self.lengths[series], 0)
         if length is None:
-            most = int(counts.max(initial=1))
-            length = coarse_bucket(most, smallest=32) if coarse else bucket(most)
+            (length,) = room(len(series), (int(counts.max(initial=1)), 16))
         filled = np.arange(length) < counts[:, None]
         rows = self.offsets[series][:, None] + np.arange(length)
         own = np.broadcast_to(np.arange(length), filled.shape)
@@ -296,19 +295,17 @@ class QueryTable:
             phase=scaling.phase(times),
         )
 
-    def batch(self, series: np.ndarray, *, coarse: bool = False) -> tuple[Queries, np.ndarray]:
-        """The queries of some series, padded, and a mask of the real ones; if `coarse`, in few different shapes."""
+    def batch(self, series: np.ndarray) -> tuple[Queries, np.ndarray]:
+        """The queries of some series, padded, and a mask of the real ones."""
         present = series >= 0
         series = np.where(present, series, 0)
         counts = np.where(present, np.diff(self.offsets)[series], 0)
-        most = int(counts.max(initial=1))
-        width = coarse_bucket(most, smallest=128) if coarse else bucket(most, smallest=1)
+        n_spans = np.diff(self.path_offsets)
+        longest = n_spans[ragged_rows(self.offsets, series[present])].max(initial=1)
+        width, depth = room(len(series), (int(counts.max(initial=1)), 4), (int(longest), 8))
         filled = np.arange(width) < counts[:, None]
         rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
-        n_spans = np.where(filled, np.diff(self.path_offsets)[rows] if len(self.start) else 0, 0)
-        most = int(n_spans.max(initial=1))
-        depth = coarse_bucket(most, smallest=4) if coarse else bucket(most, smallest=1)
-        on_path = np.arange(depth) < n_spans[..., None]
+        on_path = np.arange(depth) < _rows(n_spans, rows, filled)[..., None]
         first_span = self.path_offsets[:-1][rows] if len(self.start) else rows
         own = _rows(self.start, rows[:, :1], filled[:, :1])  # padding asks for no state that is not asked for anyway
         queries = Queries(

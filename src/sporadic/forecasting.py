@@ -30,17 +30,9 @@ class Questions:
         return cls(events, QueryTable.of(panel, events, series, times, scaling, model.layout))
 
     def ask(
-        self,
-        model: AbstractModel,
-        *,
-        batch_size: int = 256,
-        answer: Callable[..., Array] | None = None,
-        coarse: bool = False,
+        self, model: AbstractModel, *, batch_size: int = 256, answer: Callable[..., Array] | None = None
     ) -> np.ndarray:
-        """Raw parameters, (query, variable, raw), in the order the queries were given; or another `answer` to each.
-
-        If `coarse`, more is padded so that fewer programs are compiled.
-        """
+        """Raw parameters, (query, variable, raw), in the order the queries were given; or another `answer` to each."""
         answer = _forecast if answer is None else answer
         n_asked = np.diff(self.queries.offsets)
         asked = np.flatnonzero(n_asked)
@@ -48,10 +40,8 @@ class Questions:
         places: list[np.ndarray] = []
         for group in batches(self.events.lengths[asked], batch_size):
             series = np.where(group >= 0, asked[group], -1)
-            if coarse:
-                series = np.append(series, np.full(len(series) % 2, -1))
-            events, static = self.events.batch(series, coarse=coarse)
-            queries, real = self.queries.batch(series, coarse=coarse)
+            events, static = self.events.batch(series)
+            queries, real = self.queries.batch(series)
             answers.append(np.asarray(answer(model, events, static, queries))[real])
             first = np.where(series >= 0, self.queries.offsets[series], 0)
             places.append((first[:, None] + np.arange(real.shape[1]))[real])

@@ -123,7 +123,7 @@ def named_arrays(tree: Any) -> dict[str, np.ndarray]:
 
 def fill(tree: Any, arrays: Mapping[str, np.ndarray], what: str, *, on_host: bool = False) -> Any:
     """A tree with its arrays (or descriptions of arrays) replaced by named ones of the same shapes and types."""
-    make = np.array if on_host else jax.numpy.asarray
+    make = np.array if on_host else jax.device_put
     wanted = {_name(path): leaf for path, leaf in _leaves(tree)}
     for kind, names in (("lacks", wanted.keys() - arrays.keys()), ("has the unknown", arrays.keys() - wanted.keys())):
         if names:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Array, Float
 
-from sporadic.batching import bucket
+from sporadic.batching import bucket, coarse_bucket
 from sporadic.carried import Carried, Rows
 from sporadic.controls import Controls
 from sporadic.errors import FileError, OptionError, StreamError, one_of, plain, quote
@@ -262,8 +262,9 @@ class Stream:
 
     def _begun(self, static: np.ndarray, origin: Native) -> Rows:
         with self._forecaster._precisely():
-            initial = _initial(self._network, jax.device_put(static))
-        initial = jax.tree.map(lambda leaf: np.array(leaf), initial)
+            padded = np.resize(static, (_batch_size(len(static)), static.shape[1]))
+            initial = _initial(self._network, jax.device_put(padded))
+        initial = jax.tree.map(lambda leaf: np.asarray(leaf)[: len(static)].copy(), initial)
         return Rows.begun(initial, origin.astype(self._times(0).dtype), len(self._scaling.variables))
 
     def _taken_in(
@@ -290,13 +291,13 @@ class Stream:
     def _filtered(self, points: Panel, series: Rows) -> State:
         """The states after the one time point that each series has in a panel."""
         n = len(series)
-        size = next((size for size in BATCHES if size >= n), bucket(n))
-        numbers = np.append(np.arange(n), np.full(size - n, -1))
+        numbers = np.append(np.arange(n), np.full(_batch_size(n) - n, -1))
         with self._forecaster._precisely():
             table = EventTable.going_on(
                 points, series.since, self._scaling, self._network.layout, static=np.zeros((n, 0))
             )
-            events, _ = table.batch(numbers, length=bucket(int(table.lengths.max()), smallest=1))
+            length = coarse_bucket(int(table.lengths.max()), smallest=1, factor=4)
+            events, _ = table.batch(numbers, length=length)
             before = jax.tree.map(lambda leaf: jax.device_put(leaf[numbers]), series.before)
             after = _filter(self._network, before, events)
         return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], after)
@@ -407,6 +408,10 @@ class Stream:
             name, coding = self._scaling.variables[place], self._scaling.codings[place]
             old, new = coding.told(series.value[0, place]), coding.told(value[place])
             refuse(id, f"has {quote(name)} twice at {show(native)}: {old} and {new}")
+
+
+def _batch_size(n: int) -> int:
+    return next((size for size in BATCHES if size >= n), bucket(n))
 
 
 def _still_of_use(plan: Controls, since: Any) -> Controls:

@@ -76,11 +76,11 @@ def stretch(
 
 
 def paths(forecaster: Forecaster, reader: Reader, series: Sequence[Series], along: Stretch) -> list[Forecast]:
-    """Beliefs about several versions of a series along the same stretch: `Forecaster.filter`, in few shapes."""
+    """Beliefs about several versions of a series along the same stretch, as of `Forecaster.filter`."""
     network, scaling = forecaster._fitted()
     panel, n = panel_of(series, reader), len(along.asked)
     owner, times = np.repeat(np.arange(len(series)), n), np.tile(along.asked, len(series))
     with forecaster._precisely():
-        raw = Questions.of(panel, owner, times, scaling, network).ask(network, coarse=True)
+        raw = Questions.of(panel, owner, times, scaling, network).ask(network)
     parts = [slice(first, first + n) for first in range(0, len(times), n)]
     return [Forecast(panel, owner[part], times[part], raw[part], network.family, scaling) for part in parts]

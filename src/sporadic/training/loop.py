@@ -21,7 +21,7 @@ from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 from sporadic.training.checkpoint import Checkpoint
 from sporadic.training.run import Epoch, Run
-from sporadic.training.step import make_step
+from sporadic.training.step import make_step, weights
 from sporadic.training.team import ALONE, AbstractTeam
 
 OPTIMISERS = ("adamw", "paper")
@@ -112,9 +112,7 @@ def train(
     # is likely to share.
     little = lengths.sum() <= _LITTLE
     padded = np.array([bucket(int(lengths.max()))]) if little else padded_lengths(lengths)
-    # Copies, since the step consumes its model; compiled at once, which is sooner done than leaf by leaf.
-    state = eqx.filter_jit(optimiser.init)(eqx.filter(model, eqx.is_inexact_array))
-    run = Run(_copy(model), state, _copy(model))
+    run = _begun(model, optimiser)
     if checkpoint is not None:
         run = checkpoint.resume(run)
     for epoch in run.history:
@@ -168,6 +166,11 @@ def _too_many(lost: int, steps: int, number: int, run: Run, schedule: Schedule) 
         raise DivergedError(sentence)
     warnings.warn(f"{sentence} The weights of epoch {run.best_epoch.epoch} are kept.", DivergedWarning, stacklevel=3)
     return True
+
+
+@eqx.filter_jit
+def _begun(model: AbstractModel, optimiser: optax.GradientTransformation) -> Run:
+    return Run(_copy(model), optimiser.init(weights(model)), _copy(model))
 
 
 @eqx.filter_jit

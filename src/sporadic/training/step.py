@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from sporadic.errors import OptionError
@@ -42,10 +43,15 @@ def devices_for(batch_size: int) -> list[Any]:
     return jax.local_devices()[:n]
 
 
+def weights(model: Any) -> Float[Array, " weights"]:
+    """All that a model learns, as one vector: what the optimiser sees, so that it is compiled once and not per array."""
+    return ravel_pytree(eqx.filter(model, eqx.is_inexact_array))[0]
+
+
 @eqx.filter_jit
 def _gradient(
     batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel
-) -> tuple[AbstractModel, Terms]:
+) -> tuple[Float[Array, " weights"], Terms]:
     """Summed over the batch. Outside of `make_step`, so that what is compiled serves the next fit as well."""
     events, static = batch
 
@@ -54,22 +60,24 @@ def _gradient(
         terms = jax.tree.map(jnp.sum, terms)
         return terms.loss, terms
 
-    return eqx.filter_grad(total, has_aux=True)(model)
+    slope, terms = eqx.filter_grad(total, has_aux=True)(model)
+    return weights(slope), terms
 
 
 @eqx.filter_jit(donate="all-except-first")
 def _improve(
-    found: tuple[optax.GradientTransformation, Sequence[tuple[Any, Terms]]], model: Any, state: Any
+    found: tuple[optax.GradientTransformation, Sequence[tuple[Float[Array, " weights"], Terms]]], model: Any, state: Any
 ) -> tuple[Any, Any, Terms]:
     """The optimiser's step along gradients of parts of a batch; likewise compiled once for all fits that share it."""
     optimiser, gradients = found
     slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
-    slope = jax.tree.map(lambda each: each / jnp.maximum(terms.count, 1), slope)
-    updates, next_state = optimiser.update(slope, state, eqx.filter(model, eqx.is_inexact_array))
-    new, old = (eqx.apply_updates(model, updates), next_state), (model, state)
+    slope = slope / jnp.maximum(terms.count, 1)
+    learned, rest = eqx.partition(model, eqx.is_inexact_array)
+    old, shaped = ravel_pytree(learned)
+    updates, next_state = optimiser.update(slope, state, old)
     sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
-    model, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o) if eqx.is_array(n) else n, new, old)
-    return model, state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
+    new, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o), (old + updates, next_state), (old, state))
+    return eqx.combine(shaped(new), rest), state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
 
 
 def make_step(
@@ -77,8 +85,8 @@ def make_step(
 ) -> Step:
     """`step(shares, keys, objective, model, state) -> (model, state, terms)`: one share of the batch per device.
 
-    `terms` are summed over the batch. The old model and state are consumed. Each device
-    differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included. `total`
+    `state` starts as `optimiser.init(weights(model))`; `terms` are summed over the batch. The old model and state are
+    consumed. Each device differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included. `total`
     adds what other processes found for their shares.
 
     Where the loss or its slope is not finite nothing is changed, so that one wild batch does not spoil all that was
@@ -99,7 +107,7 @@ def make_step(
 
         x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
 
-        def on(device: Any, share: Batch, keys: SeriesKeys) -> tuple[Any, Terms]:
+        def on(device: Any, share: Batch, keys: SeriesKeys) -> tuple[Float[Array, " weights"], Terms]:
             with jax.enable_x64(x64):
                 return _put(_gradient(*_put((share, keys, objective, model), device)), home)
 
