@@ -91,11 +91,11 @@ def report(
 def _training_step(model: GRUODEBayes, panel: Panel, scaling: Scaling, optimiser: optax.GradientTransformation):
     table = EventTable.of(panel, scaling, model.layout)
     batch = table.batch(np.arange(len(panel)), length=int(table.lengths.max()))
-    step = make_step(optimiser)
+    step, keys = make_step(optimiser), jr.split(jr.key(0), len(panel))
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
-        return step([batch], jr.key(0), OBJECTIVE, own, optimiser.init(weights(own)))[2]
+        return step([batch], [keys], OBJECTIVE, own, optimiser.init(weights(own)))[2]
 
     return run, int(table.lengths.max())
 

@@ -69,12 +69,12 @@ def _training(model: AbstractModel, panel: Panel, scaling: Scaling) -> Callable[
     events = EventTable.of(panel, scaling, model.layout)
     batch = events.batch(np.arange(len(panel)), length=int(events.lengths.max()))
     optimiser = optax.adam(1e-3)
-    step = make_step(optimiser)
+    step, keys = make_step(optimiser), jr.split(jr.key(0), len(panel))
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
         state = optimiser.init(weights(own))
-        return step([batch], jr.key(0), Objective(), own, state)[2]
+        return step([batch], [keys], Objective(), own, state)[2]
 
     return run
 

@@ -28,7 +28,7 @@ from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training.step import devices_for, make_step, use_all_cores
+from sporadic.training.step import make_step, use_all_cores, weights
 
 OBJECTIVE, OPTIMISER = Objective(), optax.adam(1e-3)
 USHCN = ("PRCP", "SNOW", "SNWD", "TMAX", "TMIN")
@@ -72,27 +72,27 @@ class Ours:
         table = EventTable.of(panel, self.scaling, self.model.layout)
         self.length = int(table.lengths.max())
         self.n_series, self.n_points = len(panel), len(panel.times)
-        parts = np.split(np.arange(len(panel)), len(devices_for(len(panel))))
-        self.shares = [table.batch(part, length=self.length) for part in parts]
-        self.state = OPTIMISER.init(eqx.filter(self.model, eqx.is_inexact_array))
+        self.batch = table.batch(np.arange(len(panel)), length=self.length)
+        self.state = OPTIMISER.init(weights(self.model))
         self.step = make_step(OPTIMISER)
         start = time.perf_counter()
         jax.block_until_ready(self())
         self.compile_seconds = time.perf_counter() - start
 
     def __call__(self) -> Any:
-        self.model, self.state, terms = self.step(self.shares, jr.key(0), OBJECTIVE, self.model, self.state)
+        keys = jr.split(jr.key(0), self.n_series)
+        self.model, self.state, terms = self.step([self.batch], [keys], OBJECTIVE, self.model, self.state)
         return terms
 
     @property
     def megabytes(self) -> float:
         """What XLA sets aside for the gradient of the whole batch, its arguments included."""
 
-        def total(model: Any, shares: Any) -> Any:
-            terms = [jax.vmap(lambda e, s: model.loss(e, s, OBJECTIVE, key=None))(*share) for share in shares]
-            return sum(jax.numpy.sum(each.loss) for each in terms)
+        def total(model: Any, batch: Any) -> Any:
+            terms = jax.vmap(lambda e, s: model.loss(e, s, OBJECTIVE, key=None))(*batch)
+            return jax.numpy.sum(terms.loss)
 
-        compiled = eqx.filter_jit(eqx.filter_grad(total)).lower(self.model, self.shares).compile().compiled
+        compiled = eqx.filter_jit(eqx.filter_grad(total)).lower(self.model, self.batch).compile().compiled
         memory = compiled.memory_analysis()
         return (memory.temp_size_in_bytes + memory.argument_size_in_bytes) / 1e6
 

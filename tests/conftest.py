@@ -11,13 +11,14 @@ import jax
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
-# Tests compile far more than they compute. So XLA optimises little, here and in processes started here, and uses the
-# older of its two code generators, which takes half the time; tests/models/test_filter.py compiles as users do.
+# Tests compile far more than they compute. So XLA optimises little, here and in processes started here, uses the older
+# of its two code generators, which takes half the time, and does not take programs apart to compile the parts at once,
+# since there is a test for every core; tests/models/test_filter.py compiles as users do.
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 jax.config.update("jax_disable_most_optimizations", True)
-OLDER = "--xla_cpu_use_fusion_emitters=false"
-if OLDER not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {OLDER}".strip()
+for flag in ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"):
+    if flag not in os.environ.get("XLA_FLAGS", ""):
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
 
 # Ray's workers are modest, and beside another process of the tests they would wait most of the time.
 os.environ.setdefault("RAY_worker_niceness", "0")

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
+from tests.processes import Ended, command_line
 
 FILES = ["arrivals.png", "belief.png", "calibration.png", "forecasts.csv", "model", "report.html", "training.png"]
 
 
-def demo(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sporadic.cli", "demo", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+def demo(*arguments: str, folder: Path) -> Ended:
+    return command_line("demo", *arguments, folder=folder).wait()
 
 
 @pytest.fixture(scope="module")

@@ -7,19 +7,18 @@ be what was printed; "…" stands for anything, and spaces and line breaks do no
 """
 
 import io
-import multiprocessing
 import os
 import re
 import shlex
 import subprocess
 import sys
-import traceback
-import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from tests.processes import be_strict, start
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -94,40 +93,22 @@ def is_run(path: Path) -> bool:
     )
 
 
-# A process that has imported what pages import, and begets one for each of them.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["sporadic.cli", "sporadic.commands.fit", "sporadic.commands.score", "tests.test_docs"])
-
-
-def run_page_alone(page: Path, folder: Path, log: Path) -> None:
-    """In a process of its own, whose output is left in `log`."""
-    os.chdir(folder)
-    os.environ["COLUMNS"] = "100"
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", "Error", UserWarning, "jax._src.compiler")  # a cache entry of a killed run
-    with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
-        try:
-            run_page(page)
-        except BaseException:
-            traceback.print_exc()
-            raise SystemExit(1) from None
+def run_page_alone(page: Path) -> None:
+    be_strict()
+    run_page(page)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES[1:] if is_run(page)], ids=lambda page: page.stem)
 def test_a_page_does_what_it_says(page, tmp_path):
-    folder, log = tmp_path / "page", tmp_path / "log"
-    folder.mkdir()
-    process = FORKS.Process(target=run_page_alone, args=(page, folder, log))
-    process.start()
-    process.join()
-    assert process.exitcode == 0, log.read_text(encoding="utf-8") if log.exists() else f"ended by {process.exitcode}"
+    done = start(run_page_alone, page, folder=tmp_path, env={"COLUMNS": "100"}).wait()
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_readme_runs_as_a_user_runs_it(tmp_path):
     """Who has neither a cache nor haste."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-    environment |= {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-W", "error", __file__, str(PAGES[0])]
+    environment |= {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-m", "tests.test_docs", str(PAGES[0])]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hi-95" in done.stdout  # its last line shows forecasts

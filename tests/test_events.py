@@ -305,16 +305,16 @@ def test_a_bolus_at_the_origin_of_a_series_without_observations():
     queries, _ = batch_of(
         QueryTable.of(panel, table, np.zeros(2, dtype=np.int64), np.array([1.0, 3.0]), scaling, Layout()), np.array([0])
     )
-    assert queries.start[0].tolist() == [0, 0]
-    assert queries.path.gap[0, :, 0].tolist() == [0, 2]
-    assert queries.path.pulse[0, :, 0, 0].tolist() == [0, 5]
+    assert queries.start[0].tolist() == [0, 0, 0, 0]
+    assert queries.path.gap[0, :, 0].tolist() == [0, 2, 0, 0]
+    assert queries.path.pulse[0, :, 0, 0].tolist() == [0, 5, 0, 0]
 
 
 def test_a_bolus_is_given_once_before_values_that_come_one_after_the_other():
     series = Series({0.0: {"a": 1.0}, 1.0: {"a": 1.0, "b": 1.0, "c": 2.0}}, [Record("pill", "bolus", 0.0, None, 5.0)])
     panel = panel_of([series], time_scale=1.0)
     events, _ = batch_of(EventTable.of(panel, Scaling.fit(panel), Layout(one_at_a_time=True)), np.array([0]))
-    assert (events.span.pulse[0, :, 0] > 0).tolist() == [False, True] + [False] * 6
+    assert (events.span.pulse[0, :, 0] > 0).tolist() == [False, True] + [False] * 30
 
 
 def test_an_event_sees_the_control_of_its_own_time_and_its_span_the_one_before():
@@ -334,7 +334,7 @@ def test_values_of_one_instant_become_successive_events():
         [Series({0.0: {"a": 1.0}, 2.0: {"c": 3.0, "a": 2.0, "b": 1.0}, 3.0: {"b": 0.0, "c": 1.0}})], time_scale=1.0
     )
     layout = Layout(Stepping(max_step=1.5), one_at_a_time=True)
-    events, _ = batch_of(EventTable.of(panel, Scaling.fit(panel), layout), np.array([0]))
+    events, _ = batch_of(EventTable.of(panel, Scaling.fit(panel), layout), np.array([0]), length=8)
     assert events.span.gap[0].tolist() == [0, 1.5, 0.5, 0, 0, 1, 0, 0]
     assert events.mask[0].sum(axis=-1).tolist() == [1, 0, 1, 1, 1, 1, 1, 0]
     assert events.first[0].tolist() == [0, 1, 2, 2, 2, 5, 5, 7]
@@ -413,8 +413,8 @@ def test_the_origin(origin, gaps):
     table = EventTable.of(panel, scaling, Layout())
     assert batch_of(table, np.array([0]))[0].span.gap[0, :2].tolist() == gaps
     queries, _ = batch_of(QueryTable.of(panel, table, np.array([0]), np.array([3.0]), scaling, Layout()), np.array([0]))
-    assert queries.start.tolist() == [[0]]
-    assert queries.path.gap.tolist() == [[[gaps[0]]]]
+    assert queries.start[0, 0] == 0
+    assert queries.path.gap[0, 0].tolist() == [gaps[0]] + [0] * 7
 
 
 def test_a_query_before_the_origin_is_asked_of_the_initial_state():
@@ -424,8 +424,8 @@ def test_a_query_before_the_origin_is_asked_of_the_initial_state():
     queries, _ = batch_of(
         QueryTable.of(panel, table, np.array([0]), np.array([-4.0]), scaling, Layout()), np.array([0])
     )
-    assert queries.start.tolist() == [[0]]
-    assert queries.path.gap.tolist() == [[[0]]]
+    assert not queries.start.any()
+    assert not queries.path.gap.any()
 
 
 def test_nothing_is_asked():
@@ -434,7 +434,7 @@ def test_nothing_is_asked():
     table = EventTable.of(panel, scaling, Layout())
     none = np.zeros(0, dtype=np.int64)
     queries, real = batch_of(QueryTable.of(panel, table, none, none.astype(float), scaling, Layout()), np.arange(2))
-    assert queries.start.shape == real.shape == (2, 1)
+    assert queries.start.shape == real.shape == (2, 4)
     assert not real.any()
 
 
@@ -451,7 +451,7 @@ def test_a_panel_without_any_observation():
         queries, real = batch_of(
             QueryTable.of(empty, table, np.array([1]), np.array([5.0]), scaling, layout), np.arange(2)
         )
-        assert real.tolist() == [[False], [True]]
+        assert real.tolist() == [[False] * 4, [True, False, False, False]]
         total = 5.0 if layout.stepping.bin_width is None else 13.0
         assert queries.path.gap[1].sum() == pytest.approx(total)
 
@@ -515,15 +515,15 @@ def test_padding():
     scaling = Scaling.fit(panel)
     table = EventTable.of(panel, scaling, Layout())
     events, static = batch_of(table, np.array([1, -1, 0]))
-    assert events.span.gap.shape == (3, 12)
+    assert events.span.gap.shape == (3, 32)
     assert static.shape == (3, 0)
     assert events.mask.sum(axis=(1, 2)).tolist() == [1, 0, 11]
     assert not any(np.any(leaf[1]) for leaf in jax.tree.leaves((events.span, events.control, events.value)))
-    assert events.first[1].tolist() == list(range(12))
-    longer, _ = batch_of(table, np.array([1, -1, 0]), length=20)
+    assert events.first[1].tolist() == list(range(32))
+    longer, _ = batch_of(table, np.array([1, -1, 0]), length=40)
     for short, long in zip(jax.tree.leaves(events.span), jax.tree.leaves(longer.span), strict=True):
-        assert (short == long[:, :12]).all()
-        assert not np.any(long[:, 12:])
+        assert (short == long[:, :32]).all()
+        assert not np.any(long[:, 32:])
 
 
 def test_series_come_in_the_order_asked_for():
@@ -543,5 +543,5 @@ def test_padded_queries_set_out_from_a_state_that_is_asked_for():
     table = EventTable.of(panel, scaling, Layout())
     asked = QueryTable.of(panel, table, np.array([0, 1, 1]), np.array([4.0, 5.0, 6.0]), scaling, Layout())
     queries, real = asked.batch(np.array([0, 1, -1]))
-    np.testing.assert_array_equal(real, [[True, False], [True, True], [False, False]])
-    np.testing.assert_array_equal(queries.start, [[3, 3], [2, 2], [0, 0]])
+    np.testing.assert_array_equal(real[:, :2], [[True, False], [True, True], [False, False]])
+    np.testing.assert_array_equal(queries.start, [[3, 3, 3, 3], [2, 2, 2, 2], [0, 0, 0, 0]])

@@ -224,7 +224,7 @@ class EventTable:
         series = np.where(present, series, 0)
         counts = np.where(present, self.lengths[series], 0)
         if length is None:
-            (length,) = room(len(series), (int(counts.max(initial=1)), 16))
+            (length,) = room(len(series), (int(counts.max(initial=1)), 32))
         filled = np.arange(length) < counts[:, None]
         rows = self.offsets[series][:, None] + np.arange(length)
         own = np.broadcast_to(np.arange(length), filled.shape)
@@ -295,14 +295,14 @@ class QueryTable:
             phase=scaling.phase(times),
         )
 
-    def batch(self, series: np.ndarray) -> tuple[Queries, np.ndarray]:
-        """The queries of some series, padded, and a mask of the real ones."""
+    def batch(self, series: np.ndarray, *, at_least: int = 4) -> tuple[Queries, np.ndarray]:
+        """The queries of some series, padded, with room for `at_least` so many each, and a mask of the real ones."""
         present = series >= 0
         series = np.where(present, series, 0)
         counts = np.where(present, np.diff(self.offsets)[series], 0)
         n_spans = np.diff(self.path_offsets)
         longest = n_spans[ragged_rows(self.offsets, series[present])].max(initial=1)
-        width, depth = room(len(series), (int(counts.max(initial=1)), 4), (int(longest), 8))
+        width, depth = room(len(series), (int(counts.max(initial=1)), at_least), (int(longest), 8))
         filled = np.arange(width) < counts[:, None]
         rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
         on_path = np.arange(depth) < _rows(n_spans, rows, filled)[..., None]

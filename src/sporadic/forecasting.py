@@ -30,9 +30,18 @@ class Questions:
         return cls(events, QueryTable.of(panel, events, series, times, scaling, model.layout))
 
     def ask(
-        self, model: AbstractModel, *, batch_size: int = 256, answer: Callable[..., Array] | None = None
+        self,
+        model: AbstractModel,
+        *,
+        batch_size: int = 256,
+        answer: Callable[..., Array] | None = None,
+        at_least: int = 4,
     ) -> np.ndarray:
-        """Raw parameters, (query, variable, raw), in the order the queries were given; or another `answer` to each."""
+        """Raw parameters, (query, variable, raw), in the order the queries were given; or another `answer` to each.
+
+        There is room for `at_least` so many queries a series, so that who asks more of it next need not wait for a
+        program to be compiled.
+        """
         answer = _forecast if answer is None else answer
         n_asked = np.diff(self.queries.offsets)
         asked = np.flatnonzero(n_asked)
@@ -41,7 +50,7 @@ class Questions:
         for group in batches(self.events.lengths[asked], batch_size):
             series = np.where(group >= 0, asked[group], -1)
             events, static = self.events.batch(series)
-            queries, real = self.queries.batch(series)
+            queries, real = self.queries.batch(series, at_least=at_least)
             answers.append(np.asarray(answer(model, events, static, queries))[real])
             first = np.where(series >= 0, self.queries.offsets[series], 0)
             places.append((first[:, None] + np.arange(real.shape[1]))[real])

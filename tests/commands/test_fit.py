@@ -2,10 +2,6 @@
 
 import inspect
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +11,7 @@ import pytest
 import sporadic as sp
 from sporadic.commands.model_options import ModelOptions
 from tests.commands.conftest import FITTED_WITH, SMALL, Run
+from tests.processes import command_line
 
 COLUMNS = ("--id", "patient", "--time", "day")
 QUICK = (*COLUMNS, "--variables", "tall,lean", "--model", "mean")
@@ -104,22 +101,20 @@ def test_trackers_calendar_and_a_checkpoint_of_ones_own(run: Run, here: Path, da
 
 
 def test_interrupted_it_says_how_to_resume_and_does(tmp_path: Path, data: Path):
-    command = [sys.executable, "-m", "sporadic.cli", "fit", str(data), *COLUMNS, "--variables", "tall",
-               *SMALL[:-1], "5", "--max-epochs", "80", "--patience", "80", "--out", "model"]  # fmt: skip
-    first = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"CI": "1"}
-    )
+    command = ["fit", str(data), *COLUMNS, "--variables", "tall", *SMALL[:-1], "5", "--max-epochs", "80",
+               "--patience", "80", "--out", "model"]  # fmt: skip
+    first = command_line(*command, folder=tmp_path, env={"CI": "1"})
     saved = tmp_path / "model.checkpoint" / "checkpoint.safetensors"
     deadline = time.monotonic() + 120
-    while not saved.exists() and first.poll() is None and time.monotonic() < deadline:
+    while not saved.exists() and not first.ended and time.monotonic() < deadline:
         time.sleep(0.01)
-    first.send_signal(signal.SIGINT)
-    _, err = first.communicate(timeout=60)
-    assert first.returncode == 130
+    first.interrupt()
+    code, _, err = first.wait(60)
+    assert code == 130
     assert err.endswith("sporadic: Interrupted. The run is saved in 'model.checkpoint': the same command resumes it.\n")
     assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["model.checkpoint"]
-    second = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    second = command_line(*command, folder=tmp_path).wait(120)
     assert second.returncode == 0, second.stderr
     assert "Going on with the run that is saved in 'model.checkpoint'." in second.stdout
     assert "80 of at most 80" in second.stdout

@@ -343,7 +343,7 @@ def test_the_contract_of_models_holds():
 
 def test_ou_pairs_are_forecast_together():
     """Their noise has a correlation of .99. The exact filter gains .6 nats per value by it; a short fit gains part."""
-    train, test = sp.datasets.ou(600, seed=0), sp.datasets.ou(1000, seed=1)
+    train, test = sp.datasets.ou(600, seed=0), sp.datasets.ou(300, seed=1)
     exact = OUFilter().joint_score(test, cutoff=4, next_k=1, together=2)
     scores = {}
     for joint in (None, "low-rank"):

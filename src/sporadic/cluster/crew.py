@@ -60,7 +60,7 @@ class Crew(AbstractTeam):
         room = np.full(parts * size, -1)
         room[: len(spots)] = mine[spots]
         spots = np.resize(spots, parts * size) if len(spots) else np.zeros(parts * size, dtype=np.int64)
-        keys = jr.split(jr.fold_in(key, 0), len(group))  # as one process with one device draws them
+        keys = jr.split(key, len(group))  # as one process draws them
         batches = [table.batch(part, length=length) for part in np.split(room, parts)]
         return batches, [keys[part] for part in np.split(spots, parts)]
 

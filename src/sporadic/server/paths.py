@@ -81,6 +81,6 @@ def paths(forecaster: Forecaster, reader: Reader, series: Sequence[Series], alon
     panel, n = panel_of(series, reader), len(along.asked)
     owner, times = np.repeat(np.arange(len(series)), n), np.tile(along.asked, len(series))
     with forecaster._precisely():
-        raw = Questions.of(panel, owner, times, scaling, network).ask(network)
+        raw = Questions.of(panel, owner, times, scaling, network).ask(network, at_least=128)
     parts = [slice(first, first + n) for first in range(0, len(times), n)]
     return [Forecast(panel, owner[part], times[part], raw[part], network.family, scaling) for part in parts]

@@ -8,20 +8,21 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
+import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Key
 
 from sporadic.errors import OptionError
 from sporadic.events import Events
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 
+SHARE = PartitionSpec("device")
 Batch = tuple[Events, Float[Array, "batch static"]]
 SeriesKeys = Key[Array, " batch"]
-Keys = PRNGKeyArray | Sequence[SeriesKeys]  # one for the batch, or for each of its parts one per series
-Step = Callable[[Sequence[Batch], Keys, Objective, Any, Any], tuple[Any, Any, Terms]]
+Step = Callable[[Sequence[Batch], Sequence[SeriesKeys], Objective, Any, Any], tuple[Any, Any, Terms]]
 
 
 def use_all_cores() -> None:
@@ -37,22 +38,22 @@ def use_all_cores() -> None:
         ) from None
 
 
-def devices_for(batch_size: int) -> list[Any]:
+def devices_for(batch_size: int) -> tuple[Any, ...]:
     """As many local devices as share a batch of this size out evenly."""
     n = max(k for k in range(1, jax.local_device_count() + 1) if batch_size % k == 0)
-    return jax.local_devices()[:n]
+    return tuple(jax.local_devices()[:n])
 
 
 def weights(model: Any) -> Float[Array, " weights"]:
-    """All that a model learns, as one vector: what the optimiser sees, so that it is compiled once and not per array."""
+    """All that a model learns, as one vector: an optimiser that sees many arrays takes seconds to compile."""
     return ravel_pytree(eqx.filter(model, eqx.is_inexact_array))[0]
 
 
-@eqx.filter_jit
-def _gradient(
-    batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel
-) -> tuple[Float[Array, " weights"], Terms]:
-    """Summed over the batch. Outside of `make_step`, so that what is compiled serves the next fit as well."""
+Gradients = tuple[Float[Array, "parts weights"], Terms]  # of parts of a batch, each summed over its series
+
+
+def _gradient(batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel) -> Gradients:
+    """Of a batch as one part."""
     events, static = batch
 
     def total(model: AbstractModel) -> tuple[Float[Array, ""], Terms]:
@@ -61,60 +62,97 @@ def _gradient(
         return terms.loss, terms
 
     slope, terms = eqx.filter_grad(total, has_aux=True)(model)
-    return weights(slope), terms
+    return jax.tree.map(lambda each: each[None], (weights(slope), terms))
+
+
+# Outside of `make_step`, so that what is compiled serves the next fit as well.
+_on_one_device = eqx.filter_jit(_gradient)
+
+
+@eqx.filter_jit
+def _on_devices(mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel) -> Gradients:
+    """Of a part per device, compiled once for all of them."""
+    arrays, rest = eqx.partition((objective, model), eqx.is_array)
+    each = jax.shard_map(
+        lambda batch, keys, arrays: _gradient(batch, keys, *eqx.combine(arrays, rest)),
+        mesh=mesh,
+        in_specs=(SHARE, SHARE, PartitionSpec()),
+        out_specs=SHARE,
+        check_vma=False,
+    )
+    return each(batch, keys, arrays)
+
+
+def _on_each_device(
+    mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel
+) -> list[Gradients]:
+    """The same, compiled for each device by itself, as Equinox's loops need it, and so Diffrax's solvers."""
+    x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
+    arrays, rest = eqx.partition((batch, keys, objective, model), eqx.is_array)
+    placed = [NamedSharding(mesh, spec) for spec in (SHARE, SHARE, PartitionSpec(), PartitionSpec())]
+    arrays = jax.device_put(arrays, tuple(placed))
+
+    def on(number: int) -> Gradients:
+        own = jax.tree.map(lambda array: array.addressable_shards[number].data, arrays)
+        with jax.enable_x64(x64):
+            return jax.device_get(_on_one_device(*eqx.combine(own, rest)))
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(on, range(mesh.size)))
 
 
 @eqx.filter_jit(donate="all-except-first")
 def _improve(
-    found: tuple[optax.GradientTransformation, Sequence[tuple[Float[Array, " weights"], Terms]]], model: Any, state: Any
+    found: tuple[optax.GradientTransformation, Sequence[Gradients]], model: Any, state: Any
 ) -> tuple[Any, Any, Terms]:
     """The optimiser's step along gradients of parts of a batch; likewise compiled once for all fits that share it."""
     optimiser, gradients = found
-    slope, terms = jax.tree.map(lambda *each: sum(each), *gradients)
+    slope, terms = jax.tree.map(lambda *each: jnp.sum(jnp.concatenate(each), axis=0), *gradients)
     slope = slope / jnp.maximum(terms.count, 1)
     learned, rest = eqx.partition(model, eqx.is_inexact_array)
     old, shaped = ravel_pytree(learned)
     updates, next_state = optimiser.update(slope, state, old)
     sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
-    new, state = jax.tree.map(lambda n, o: jnp.where(sound, n, o), (old + updates, next_state), (old, state))
+    new, state = jax.tree.map(
+        lambda n, o: jnp.where(sound, n, o), (optax.apply_updates(old, updates), next_state), (old, state)
+    )
     return eqx.combine(shaped(new), rest), state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
 
 
 def make_step(
     optimiser: optax.GradientTransformation, total: Callable[[list[Any]], list[Any]] = lambda gradients: gradients
 ) -> Step:
-    """`step(shares, keys, objective, model, state) -> (model, state, terms)`: one share of the batch per device.
+    """`step(batches, keys, objective, model, state) -> (model, state, terms)`: one step along the sum of all batches.
 
-    `state` starts as `optimiser.init(weights(model))`; `terms` are summed over the batch. The old model and state are
-    consumed. Each device differentiates its own share, compiled by itself, so this works for any model, Diffrax solvers included. `total`
-    adds what other processes found for their shares.
+    Each batch is shared out over as many devices as divide it evenly. `keys` are those of the series of each batch,
+    `state` starts as `optimiser.init(weights(model))`, and `terms` are summed. The old model and state are consumed.
+    `total` adds what other processes found for their batches.
 
     Where the loss or its slope is not finite nothing is changed, so that one wild batch does not spoil all that was
     learned; the terms are then NaN.
     """
 
-    pool = ThreadPoolExecutor()
+    loops = False  # whether the model was found to have loops that devices cannot share
+
+    def gradients(batch: Batch, *given: Any) -> list[Gradients]:
+        nonlocal loops
+        devices = devices_for(len(batch[1]))
+        if len(devices) == 1:
+            return [_on_one_device(batch, *given)]
+        mesh = Mesh(np.array(devices), ("device",))
+        if not loops:
+            try:
+                return [_on_devices(mesh, batch, *given)]
+            except ValueError:  # by which Equinox refuses; any other the next line will meet, too
+                loops = True
+        return _on_each_device(mesh, batch, *given)
 
     def step(
-        shares: Sequence[Batch], keys: Keys, objective: Objective, model: Any, state: Any
+        batches: Sequence[Batch], keys: Sequence[SeriesKeys], objective: Objective, model: Any, state: Any
     ) -> tuple[Any, Any, Terms]:
-        home, *_ = devices = jax.local_devices()[: len(shares)]
-        if isinstance(keys, jax.Array):
-            keys = [jr.split(jr.fold_in(keys, number), len(static)) for number, (_, static) in enumerate(shares)]
-        if len(devices) == 1 or len(devices) < len(shares):
-            found = [_gradient(share, key, objective, model) for share, key in zip(shares, keys, strict=True)]
-            return _improve((optimiser, total(found)), model, state)
-
-        x64 = jax.config.read("jax_enable_x64")  # of this thread; the pool's have their own
-
-        def on(device: Any, share: Batch, keys: SeriesKeys) -> tuple[Float[Array, " weights"], Terms]:
-            with jax.enable_x64(x64):
-                return _put(_gradient(*_put((share, keys, objective, model), device)), home)
-
-        return _improve((optimiser, total(list(pool.map(on, devices, shares, keys)))), model, state)
+        found = [
+            part for batch, own in zip(batches, keys, strict=True) for part in gradients(batch, own, objective, model)
+        ]
+        return _improve((optimiser, total(jax.device_get(found))), model, state)
 
     return step
-
-
-def _put(tree: Any, device: Any) -> Any:
-    return jax.tree.map(lambda leaf: jax.device_put(leaf, device) if eqx.is_array(leaf) else leaf, tree)

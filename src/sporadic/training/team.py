@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from sporadic.events import EventTable
-from sporadic.training.step import Batch, SeriesKeys, devices_for
+from sporadic.training.step import Batch, SeriesKeys
 
 
 class AbstractTeam(abc.ABC):
@@ -35,7 +35,7 @@ class AbstractTeam(abc.ABC):
 
 
 class Alone(AbstractTeam):
-    """One process that holds all series, and shares a batch out over its devices."""
+    """One process that holds all series."""
 
     @property
     def leads(self) -> bool:
@@ -47,9 +47,7 @@ class Alone(AbstractTeam):
     def shares(
         self, table: EventTable, group: np.ndarray, length: int, key: PRNGKeyArray
     ) -> tuple[list[Batch], list[SeriesKeys]]:
-        parts = np.split(group, len(devices_for(len(group))))
-        keys = [jr.split(jr.fold_in(key, number), len(part)) for number, part in enumerate(parts)]
-        return [table.batch(part, length=length) for part in parts], keys
+        return [table.batch(group, length=length)], [jr.split(key, len(group))]
 
     def total(self, gradients: list[Any]) -> list[Any]:
         return gradients
