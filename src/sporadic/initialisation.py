@@ -6,7 +6,7 @@ sizes, which models share, and cut to shape: the same numbers as if drawn in tha
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import equinox as eqx
@@ -44,13 +44,13 @@ def constant(value: float, *shape: int) -> Float[Array, "..."]:
 
 def linear(in_size: int, out_size: int, *, key: PRNGKeyArray) -> eqx.nn.Linear:
     """A linear layer with Xavier-uniform weights and biases of 0.05."""
-    shapes = eqx.filter_eval_shape(eqx.nn.Linear, in_size, out_size, key=key)
+    shapes = _shapes(eqx.nn.Linear, in_size, out_size)
     return _filled(shapes, weight=xavier(key, (out_size, in_size)), bias=constant(0.05, out_size))
 
 
 def gru_cell(in_size: int, hidden_size: int, *, key: PRNGKeyArray) -> eqx.nn.GRUCell:
     """A GRU cell that starts as Equinox's do, evenly within ±1/√hidden."""
-    shapes = eqx.filter_eval_shape(eqx.nn.GRUCell, in_size, hidden_size, key=key)
+    shapes = _shapes(eqx.nn.GRUCell, in_size, hidden_size)
     names = ("weight_ih", "weight_hh", "bias", "bias_n")
     keys = dict(zip(names, jr.split(key, 4), strict=True))
     limit = 1 / math.sqrt(hidden_size)
@@ -67,6 +67,12 @@ def _scaled_draw(
     draw: Callable[..., Array], size: int, key: PRNGKeyArray, scale: Float[Array, ""]
 ) -> Float[Array, " size"]:
     return scale * draw(key, (size,))
+
+
+@cache
+def _shapes(layer: type[Layer], in_size: int, out_size: int) -> Layer:
+    """A layer of shapes instead of arrays; remembered, since tracing it takes longer than filling it."""
+    return eqx.filter_eval_shape(layer, in_size, out_size, key=jax.eval_shape(jr.key, 0))
 
 
 def _filled(layer: Layer, **arrays: Array) -> Layer:

@@ -290,3 +290,13 @@ def test_after_warming_up_nothing_is_compiled_for_a_path(tmp_path, forecaster, p
         assert client("POST", "/what-if", json=body).status_code == 200
     assert _forecast._cached._cache_size() == compiled
     service.close()
+
+
+def test_a_service_that_is_closed_while_it_warms_up_waits_for_what_is_being_compiled(tmp_path, forecaster, panel):
+    service = Service(forecaster, f"sqlite:///{tmp_path}/told.sqlite")
+    service.take_over(panel)
+    service.start_warming_up()
+    warming = service._warming
+    service.close()
+    assert not warming.is_alive()
+    service.close()  # once more does no harm

@@ -12,7 +12,7 @@ from sporadic.events import EventTable
 from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
-from sporadic.training.step import devices_for, make_step, weights
+from sporadic.training.step import make_step, mesh_for, weights
 from tests.processes import be_strict, start
 
 
@@ -20,7 +20,7 @@ def steps(out: Path) -> None:
     """Where each of two devices takes its share of six series, and where one takes three of them after the other."""
     jax.config.update("jax_num_cpu_devices", 2)
     be_strict()
-    assert (len(devices_for(6)), len(devices_for(3))) == (2, 1)
+    assert (mesh_for(6).size, mesh_for(3).size) == (2, 1)
     panel, optimiser, keys = ou(6, seed=0), optax.sgd(0.1), jr.split(jr.key(0), 6)
     scaling = Scaling.fit(panel)
     # Of Euler's each device takes as many steps as its own series need.

@@ -2,15 +2,12 @@
 
 import json
 import os
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
 from sporadic.server.app import create_app
-from sporadic.server.engine import UnavailableError
 from sporadic.server.guard import LOCAL
 from sporadic.server.service import Service
 
@@ -21,8 +18,11 @@ _WORKER = "SPORADIC_SERVE"  # how a worker learns what it serves
 def serve_here(service: Service, *, host: str, port: int, token: str | None) -> None:
     """Serves until it is interrupted."""
     app = create_app(service, token=token, hosts=(*LOCAL, host))
-    threading.Thread(target=_warm_up, args=(service,), daemon=True).start()
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, date_header=False)
+    service.start_warming_up()
+    try:
+        uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, date_header=False)
+    finally:
+        service.close()  # also if it was interrupted before the application began, which closes it otherwise
 
 
 def serve_with_workers(model: Path, database: str, *, workers: int, host: str, port: int) -> None:
@@ -34,14 +34,9 @@ def serve_with_workers(model: Path, database: str, *, workers: int, host: str, p
     )  # fmt: skip
 
 
-def _warm_up(service: Service) -> None:
-    with suppress(UnavailableError):  # it was stopped before it was warm
-        service.warm_up()
-
-
 def worker() -> FastAPI:
     """The application of one worker."""
     told = json.loads(os.environ[_WORKER])
     service = Service.open(Path(told["model"]), told["database"])
-    threading.Thread(target=_warm_up, args=(service,), daemon=True).start()
+    service.start_warming_up()
     return create_app(service, token=os.environ.get(TOKEN) or None, hosts=(*LOCAL, told["host"]))

@@ -1,7 +1,8 @@
 """Service: a fitted model, what it was told, and the answers to what it can be asked."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from sporadic.panel import Panel
 from sporadic.persistence import load
 from sporadic.server import answers
 from sporadic.server.draft import Request
-from sporadic.server.engine import Engine
+from sporadic.server.engine import Engine, UnavailableError
 from sporadic.server.history import Reading, Series, panel_of, series_of
 from sporadic.server.metrics import Metrics
 from sporadic.server.paths import paths, stretch
@@ -51,13 +52,27 @@ class Service:
         self.engine.on_batch = self.metrics.batch
         self._calibrated: tuple[Any, dict[str, Any]] | None = None
         self._calibrating = threading.Lock()
+        self._warming: threading.Thread | None = None
+        self._closing = False
 
     @classmethod
     def open(cls, model: Path, database: str | URL) -> "Service":
         return cls(load(model), database, name=model.resolve().name)
 
+    def start_warming_up(self) -> None:
+        """Beside what is asked meanwhile."""
+        self._warming = threading.Thread(target=self.warm_up, name="sporadic-warming")
+        self._warming.start()
+
     def warm_up(self) -> None:
         """Has the programs compiled that most requests need, so that the first ones need not wait."""
+        with suppress(UnavailableError):  # it was stopped before it was warm
+            for _ in self._first_questions():
+                if self._closing:
+                    return
+
+    def _first_questions(self) -> Iterator[None]:
+        """Asks one after the other."""
         _, rows = self.store.find(limit=200)
         rows = sorted((row for row in rows if row.last is not None), key=lambda row: row.observations)
         if not rows:
@@ -69,16 +84,22 @@ class Service:
                 ahead = 1.25 * (row.last - row.first) - (until - row.first)
                 horizon = timedelta(seconds=ahead / self.axis.ticks_per_second) if self.axis.is_datetime else ahead
                 along = stretch(self.reader, series, until=until, horizon=horizon if ahead > 0 else None, steps=60)
+                yield
                 paths(self.forecaster, self.reader, [series.until(until)], along)
         one = replace(series, observations=[each for each in series.observations if each[0] == row.first])
         for size in _SMALL:
             copies = [replace(one, id=str(number)) for number in range(size)]
+            yield
             self.forecaster.stream().observe_many(panel_of(copies, self.reader))
         later = self.axis.after(np.array([row.last]), np.array([self.reader.scaling.time_unit]))
         self.engine.forecast(row.id, times=self.axis.restore(later), controls="hold").result()
 
     def close(self) -> None:
+        """Once nothing is computed any more: a process that ended while XLA compiles would crash."""
+        self._closing = True
         self.engine.close()
+        if self._warming is not None:
+            self._warming.join()
         self.store.close()
 
     def take_over(self, panel: Panel) -> int:

@@ -38,10 +38,10 @@ def use_all_cores() -> None:
         ) from None
 
 
-def devices_for(batch_size: int) -> tuple[Any, ...]:
+def mesh_for(batch_size: int) -> Mesh:
     """As many local devices as share a batch of this size out evenly."""
     n = max(k for k in range(1, jax.local_device_count() + 1) if batch_size % k == 0)
-    return tuple(jax.local_devices()[:n])
+    return Mesh(np.array(jax.local_devices()[:n]), ("device",))
 
 
 def weights(model: Any) -> Float[Array, " weights"]:
@@ -70,7 +70,7 @@ _on_one_device = eqx.filter_jit(_gradient)
 
 
 @eqx.filter_jit
-def _on_devices(mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel) -> Gradients:
+def on_devices(mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel) -> Gradients:
     """Of a part per device, compiled once for all of them."""
     arrays, rest = eqx.partition((objective, model), eqx.is_array)
     each = jax.shard_map(
@@ -83,7 +83,7 @@ def _on_devices(mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective
     return each(batch, keys, arrays)
 
 
-def _on_each_device(
+def on_each_device(
     mesh: Mesh, batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel
 ) -> list[Gradients]:
     """The same, compiled for each device by itself, as Equinox's loops need it, and so Diffrax's solvers."""
@@ -136,16 +136,15 @@ def make_step(
 
     def gradients(batch: Batch, *given: Any) -> list[Gradients]:
         nonlocal loops
-        devices = devices_for(len(batch[1]))
-        if len(devices) == 1:
+        mesh = mesh_for(len(batch[1]))
+        if mesh.size == 1:
             return [_on_one_device(batch, *given)]
-        mesh = Mesh(np.array(devices), ("device",))
         if not loops:
             try:
-                return [_on_devices(mesh, batch, *given)]
+                return [on_devices(mesh, batch, *given)]
             except ValueError:  # by which Equinox refuses; any other the next line will meet, too
                 loops = True
-        return _on_each_device(mesh, batch, *given)
+        return on_each_device(mesh, batch, *given)
 
     def step(
         batches: Sequence[Batch], keys: Sequence[SeriesKeys], objective: Objective, model: Any, state: Any
