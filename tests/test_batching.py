@@ -45,9 +45,11 @@ def test_long_series_are_not_padded_by_many_that_are_not_there():
 
 
 def test_little_finds_room_in_few_shapes_and_much_without_waste():
-    assert {tuple(room(8, (queries, 4), (spans, 8))) for queries in range(5) for spans in range(9)} == {(4, 8)}
-    assert room(8, (5, 4), (9, 8)) == [8, 16]
-    assert room(256, (33, 4), (17, 8)) == [40, 20]
+    few = {tuple(room(8, (queries, 4), (spans, 8), total=99)) for queries in range(5) for spans in range(9)}
+    assert few == {(4, 8)}
+    assert room(8, (5, 4), (9, 8), total=99) == [8, 16]
+    assert room(8, (5, 4), (9, 8), total=LITTLE + 1) == [5, 9]  # of many batches, each of which is little
+    assert room(256, (33, 4), (17, 8), total=99) == [40, 20]
 
 
 def test_an_epoch_depends_on_the_generator_alone():

@@ -49,13 +49,14 @@ def coarse_bucket(length: int, *, smallest: int, factor: int = 2) -> int:
     return size
 
 
-def room(count: int, *needed: tuple[int, int]) -> list[int]:
+def room(count: int, *needed: tuple[int, int], total: int) -> list[int]:
     """The shape, beside an axis of `count`, in which lengths find room that are `(needed, at least)` along its axes.
 
-    Where little is to be computed it is one of few, in which the next question probably finds room as well.
+    Where little is to be computed, `total` in all batches, it is one of few, in which the next question probably finds
+    room as well.
     """
     coarse = [coarse_bucket(length, smallest=smallest) for length, smallest in needed]
-    if math.prod([count, *coarse]) <= LITTLE:
+    if total <= LITTLE and math.prod([count, *coarse]) <= LITTLE:
         return coarse
     return [bucket(length, smallest=1) for length, _ in needed]
 

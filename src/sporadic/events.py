@@ -224,7 +224,7 @@ class EventTable:
         series = np.where(present, series, 0)
         counts = np.where(present, self.lengths[series], 0)
         if length is None:
-            (length,) = room(len(series), (int(counts.max(initial=1)), 32))
+            (length,) = room(len(series), (int(counts.max(initial=1)), 32), total=int(self.offsets[-1]))
         filled = np.arange(length) < counts[:, None]
         rows = self.offsets[series][:, None] + np.arange(length)
         own = np.broadcast_to(np.arange(length), filled.shape)
@@ -302,7 +302,8 @@ class QueryTable:
         counts = np.where(present, np.diff(self.offsets)[series], 0)
         n_spans = np.diff(self.path_offsets)
         longest = n_spans[ragged_rows(self.offsets, series[present])].max(initial=1)
-        width, depth = room(len(series), (int(counts.max(initial=1)), at_least), (int(longest), 8))
+        needed = (int(counts.max(initial=1)), at_least), (int(longest), 8)
+        width, depth = room(len(series), *needed, total=int(self.path_offsets[-1]))
         filled = np.arange(width) < counts[:, None]
         rows = np.where(filled, self.offsets[series][:, None] + np.arange(width), 0)
         on_path = np.arange(depth) < _rows(n_spans, rows, filled)[..., None]

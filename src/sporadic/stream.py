@@ -210,7 +210,7 @@ class Stream:
         start, state = np.repeat(series.time, len(asked)), np.zeros(len(asked), dtype=np.int64)
         with self._forecaster._precisely():
             table = QueryTable.going_on(panel, start, state, owner, asked, self._scaling, self._network.layout)
-            queries, real = table.batch(np.zeros(1, dtype=np.int64))
+            queries, real = table.batch(np.zeros(1, dtype=np.int64), at_least=1)
             raw = np.asarray(_ask(self._network, jax.device_put(series.after), queries))[real]
         return Forecast(panel, owner, asked, raw, self._network.family, self._scaling)
 
@@ -296,7 +296,7 @@ class Stream:
             table = EventTable.going_on(
                 points, series.since, self._scaling, self._network.layout, static=np.zeros((n, 0))
             )
-            length = coarse_bucket(int(table.lengths.max()), smallest=1, factor=4)
+            length = coarse_bucket(int(table.lengths.max()), smallest=1)
             events, _ = table.batch(numbers, length=length)
             before = jax.tree.map(lambda leaf: jax.device_put(leaf[numbers]), series.before)
             after = _filter(self._network, before, events)
