@@ -48,7 +48,7 @@ def test_little_finds_room_in_few_shapes_and_much_without_waste():
     few = {tuple(room(8, (queries, 4), (spans, 8), total=99)) for queries in range(5) for spans in range(9)}
     assert few == {(4, 8)}
     assert room(8, (5, 4), (9, 8), total=99) == [8, 16]
-    assert room(8, (5, 4), (9, 8), total=LITTLE + 1) == [5, 9]  # of many batches, each of which is little
+    assert room(8, (5, 4), (9, 8), total=LITTLE + 1) == [5, 10]  # of many batches, each of which is little
     assert room(256, (33, 4), (17, 8), total=99) == [40, 20]
 
 
