@@ -25,7 +25,7 @@ from sporadic.models import GRUODEBayes, build
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.training.loop import Schedule, train
-from sporadic.training.step import make_step, weights
+from sporadic.training.step import learned, make_step
 
 STEPS = (0.4, 0.8, 1.6, 3.2)
 
@@ -95,7 +95,7 @@ def _training_step(model: GRUODEBayes, panel: Panel, scaling: Scaling, optimiser
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
-        return step([batch], [keys], OBJECTIVE, own, optimiser.init(weights(own)))[2]
+        return step([batch], [keys], OBJECTIVE, own, optimiser.init(learned(own)))[2]
 
     return run, int(table.lengths.max())
 

@@ -24,7 +24,7 @@ from sporadic.models import AbstractModel, AbstractReference
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training.step import make_step, weights
+from sporadic.training.step import learned, make_step
 
 FLAGSHIP = "gru-ode-bayes"
 
@@ -73,7 +73,7 @@ def _training(model: AbstractModel, panel: Panel, scaling: Scaling) -> Callable[
 
     def run() -> object:
         own = jax.tree.map(lambda leaf: leaf.copy() if eqx.is_array(leaf) else leaf, model)
-        state = optimiser.init(weights(own))
+        state = optimiser.init(learned(own))
         return step([batch], [keys], Objective(), own, state)[2]
 
     return run

@@ -28,7 +28,7 @@ from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
-from sporadic.training.step import make_step, use_all_cores, weights
+from sporadic.training.step import learned, make_step, use_all_cores
 
 OBJECTIVE, OPTIMISER = Objective(), optax.adam(1e-3)
 USHCN = ("PRCP", "SNOW", "SNWD", "TMAX", "TMIN")
@@ -73,7 +73,7 @@ class Ours:
         self.length = int(table.lengths.max())
         self.n_series, self.n_points = len(panel), len(panel.times)
         self.batch = table.batch(np.arange(len(panel)), length=self.length)
-        self.state = OPTIMISER.init(weights(self.model))
+        self.state = OPTIMISER.init(learned(self.model))
         self.step = make_step(OPTIMISER)
         start = time.perf_counter()
         jax.block_until_ready(self())

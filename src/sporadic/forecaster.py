@@ -58,8 +58,10 @@ class Forecaster:
     - `withheld`: share of the time points that training only scores, at random, and does not show to the model: it then
         learns to see further ahead, and overfits less.
     - `kl_weight`, `kl`: weight and direction of the post-jump loss.
-    - `optimiser`: "adamw" (warm-up, cosine decay, clipped) or "paper" (Adam, L2, a third of the rate from epoch 21).
+    - `optimiser`: "adamw" (warm-up, cosine decay, clipped), "muon" (likewise; its steps change a matrix alike in every
+        direction) or "paper" (Adam, L2, a third of the rate from epoch 21).
     - `max_epochs`, `batch_size`, `learning_rate`, `weight_decay`, `patience`: how long and how fast to learn.
+    - `averaging`: the weights kept are the mean of those of about so many epochs; 0 keeps them as they are.
     - `precision`: "float32" or "float64".
     - `seed`: of everything random.
     """
@@ -96,6 +98,7 @@ class Forecaster:
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-4,
         patience: int = 10,
+        averaging: float = 0.0,
         precision: str = "float32",
         seed: int = 0,
     ):
@@ -106,7 +109,7 @@ class Forecaster:
         self.objective, self.kl_weight, self.kl, self.withheld = objective, kl_weight, kl, withheld
         self.optimiser, self.max_epochs, self.batch_size = optimiser, max_epochs, batch_size
         self.learning_rate, self.weight_decay, self.patience = learning_rate, weight_decay, patience
-        self.precision, self.seed = precision, seed
+        self.averaging, self.precision, self.seed = averaging, precision, seed
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(Forecaster).parameters.items()}
@@ -303,6 +306,7 @@ class Forecaster:
         schedule = Schedule(
             max_epochs=self.max_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
             weight_decay=self.weight_decay, optimiser=self.optimiser, patience=self.patience,
+            averaging=self.averaging,
         )  # fmt: skip
         return objective, schedule
 

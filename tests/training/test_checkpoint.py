@@ -34,7 +34,7 @@ def whole_fit(folder: Path, out: Path, kill_after: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sizes = {"hidden_size": 6, "obs_size": 6, "prep_size": 4}
-    forecaster = sp.Forecaster(dropout=0.2, batch_size=16, max_epochs=4, **sizes)
+    forecaster = sp.Forecaster(dropout=0.2, batch_size=16, max_epochs=4, averaging=2, **sizes)
     forecaster.fit(panel, checkpoint=folder, on_epoch=kill).save(out)
 
 

@@ -66,6 +66,36 @@ def test_the_given_model_is_left_alone_and_a_seed_repeats_everything(case):
     assert not all((a == b).all() for a, b in zip(first, other, strict=True))
 
 
+def test_muon_changes_matrices_evenly_in_every_direction_and_vectors_as_adam():
+    optimiser = Schedule(1, 20, 1e-2, weight_decay=0.0, optimiser="muon", warmup=0.0).make_optimiser(20)
+    weights = {"matrix": np.zeros((3, 6), np.float32), "vector": np.zeros(2, np.float32)}
+    slope = {"matrix": np.diag([1.0, 1e-2, -1e-3]) @ np.eye(3, 6), "vector": np.array([1.0, -1e-3])}
+    slope = jax.tree.map(lambda leaf: jax.numpy.asarray(leaf, np.float32), slope)
+    state = optimiser.init(weights)
+    for _ in range(3):
+        updates, state = optimiser.update(slope, state, weights)
+    even = np.linalg.svd(updates["matrix"])[1]
+    assert even.max() / even.min() < 2  # of slopes a thousandfold apart
+    assert 0.1 < np.sqrt(np.mean(np.square(updates["matrix"]))) / 1e-2 < 0.3  # as large as Adam's usual step
+    np.testing.assert_allclose(updates["vector"], [-1e-2, 1e-2], rtol=0.2)
+
+
+def test_averaged_weights_are_validated_and_kept(case):
+    """Steps are the same, and their mean is steadier than the last of them."""
+    model, table, evaluation = case
+    runs = [
+        train(model, table, Objective(), Schedule(12, 20, 3e-2, averaging=n), seed=0, validation=evaluation)
+        for n in (0, 4)
+    ]
+    (plain, _), (mean, _) = runs
+    one, other = ([epoch.train_nll for epoch in history] for _, history in runs)
+    assert one == other
+    assert evaluation.score(mean).nll == min(epoch.validation_nll for epoch in runs[1][1])
+    assert evaluation.score(mean).nll != evaluation.score(plain).nll
+    with pytest.raises(OptionError, match=r"^averaging is a number of epochs, 0 for none; got -1\.$"):
+        Schedule(averaging=-1)
+
+
 def test_it_stops_when_nothing_improves(case):
     model, table, evaluation = case
     schedule = Schedule(50, 20, learning_rate=1e-12, weight_decay=0.0, patience=2)

@@ -12,7 +12,7 @@ from sporadic.events import EventTable
 from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
-from sporadic.training.step import make_step, mesh_for, weights
+from sporadic.training.step import learned, make_step, mesh_for, weights
 from tests.processes import be_strict, start
 
 
@@ -34,7 +34,7 @@ def steps(out: Path) -> None:
             table = EventTable.of(panel, scaling, model.layout)
             series = np.split(np.arange(6), parts)
             batches = [table.batch(part, length=32) for part in series]
-            state = optimiser.init(weights(model))
+            state = optimiser.init(learned(model))
             own = [keys[part] for part in series]
             model, _, terms = make_step(optimiser)(batches, own, Objective(), model, state)
             found.append(np.append(weights(model), terms.nll))

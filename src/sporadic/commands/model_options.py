@@ -44,8 +44,8 @@ class ModelOptions:
     """Direction of the post-jump loss."""
     withheld: float = 0.0
     """Share of the time points that training only scores, and does not show to the model."""
-    optimiser: Literal["adamw", "paper"] = "adamw"
-    """AdamW with warm-up and cosine decay, or Adam as in the paper."""
+    optimiser: Literal["adamw", "muon", "paper"] = "adamw"
+    """AdamW or Muon with warm-up and cosine decay, or Adam as in the paper."""
     max_epochs: int = 50
     """Epochs at the most."""
     batch_size: int = 64
@@ -56,6 +56,8 @@ class ModelOptions:
     """How fast weights shrink towards zero."""
     patience: int = 10
     """Epochs without a better validation score after which training stops."""
+    averaging: float = 0.0
+    """Epochs whose weights are averaged: the mean is validated and kept."""
     precision: Literal["float32", "float64"] = "float32"
     """Of all numbers in the model."""
     seed: Annotated[int, Parameter(negative=())] = 0

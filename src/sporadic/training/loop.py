@@ -13,19 +13,22 @@ import jax
 import jax.random as jr
 import numpy as np
 import optax
+from optax.contrib import muon
 
 from sporadic.batching import batches, bucket, padded_lengths
 from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
 from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
+from sporadic.training.averaging import averaged, averaging
 from sporadic.training.checkpoint import Checkpoint
 from sporadic.training.run import Epoch, Run
-from sporadic.training.step import make_step, weights
+from sporadic.training.step import learned, make_step
 from sporadic.training.team import ALONE, AbstractTeam
 
-OPTIMISERS = ("adamw", "paper")
+OPTIMISERS = ("adamw", "muon", "paper")
 _LITTLE = 50_000  # events
+_ADAMS_USUAL_STEP = 0.2  # of a weight, in learning rates: so both optimisers mean the same by one
 
 
 @runtime_checkable
@@ -39,8 +42,11 @@ class Scored(Protocol):
 class Schedule:
     """How long and how fast to learn, and by which optimiser.
 
-    "adamw" warms up, decays along a cosine and clips gradients. "paper" is what the authors ran: Adam with L2 added to
-    the gradient, and a third of the learning rate after 20 epochs.
+    "adamw" warms up, decays along a cosine and clips gradients. So does "muon", whose steps change a matrix as much in
+    every direction, also where few of them rule its gradient; what is no matrix it leaves to AdamW. "paper" is what the
+    authors ran: Adam with L2 added to the gradient, and a third of the learning rate after 20 epochs.
+
+    With `averaging`, the weights that are validated and kept are the mean of those of about so many epochs.
     """
 
     max_epochs: int = 50
@@ -51,6 +57,7 @@ class Schedule:
     clip: float = 1.0
     warmup: float = 0.05  # share of all steps
     patience: int = 10  # epochs without a better validation score
+    averaging: float = 0.0  # epochs
     annealing: float = 0.5  # share of all epochs in which the KL of a variational model grows to its full weight
 
     def __post_init__(self) -> None:
@@ -63,6 +70,8 @@ class Schedule:
                 f"learning_rate must be positive and weight_decay not negative; got {self.learning_rate} and "
                 f"{self.weight_decay}."
             )
+        if not 0 <= self.averaging < math.inf:
+            raise OptionError(f"averaging is a number of epochs, 0 for none; got {self.averaging}.")
 
     def make_optimiser(self, steps_per_epoch: int) -> optax.GradientTransformation:
         return _optimiser(self, steps_per_epoch)
@@ -71,10 +80,18 @@ class Schedule:
 @lru_cache(maxsize=64)
 def _optimiser(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
     """One for all fits of a schedule, such as those of folds, so that they share what is compiled for it."""
+    steps = _steps(schedule, steps_per_epoch)
+    if not schedule.averaging:
+        return steps
+    return optax.chain(steps, optax.flatten(averaging(schedule.averaging * steps_per_epoch)))
+
+
+def _steps(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
+    """Flattened where it may be: to take many small arrays one by one takes seconds to compile."""
     if schedule.optimiser == "paper":
         rate = optax.piecewise_constant_schedule(schedule.learning_rate, {20 * steps_per_epoch: 1 / 3})
-        return optax.chain(optax.add_decayed_weights(schedule.weight_decay), optax.adam(rate))
-    steps = schedule.max_epochs * steps_per_epoch
+        return optax.flatten(optax.chain(optax.add_decayed_weights(schedule.weight_decay), optax.adam(rate)))
+    steps, decay = schedule.max_epochs * steps_per_epoch, schedule.weight_decay
     rate = optax.warmup_cosine_decay_schedule(
         init_value=schedule.learning_rate / 100,
         peak_value=schedule.learning_rate,
@@ -82,7 +99,12 @@ def _optimiser(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransf
         decay_steps=max(2, steps),
         end_value=schedule.learning_rate / 100,
     )
-    return optax.chain(optax.clip_by_global_norm(schedule.clip), optax.adamw(rate, weight_decay=schedule.weight_decay))
+    clip = optax.clip_by_global_norm(schedule.clip)
+    if schedule.optimiser == "muon":
+        return optax.chain(
+            clip, muon(rate, weight_decay=decay, adam_weight_decay=decay, consistent_rms=_ADAMS_USUAL_STEP)
+        )
+    return optax.flatten(optax.chain(clip, optax.adamw(rate, weight_decay=decay)))
 
 
 def train(
@@ -136,7 +158,7 @@ def train(
         if lost and _too_many(lost, steps_per_epoch, number, run, schedule):
             break
         mean = Terms(*(sums / max(sums[-1], 1)))
-        current = _copy(model)
+        current = _kept(model, state)
         score = validation.score(current) if validation is not None else None
         validation_nll, validation_mse = (score.nll, score.mse) if score else (math.nan, math.nan)
         epoch = Epoch(
@@ -170,7 +192,13 @@ def _too_many(lost: int, steps: int, number: int, run: Run, schedule: Schedule) 
 
 @eqx.filter_jit
 def _begun(model: AbstractModel, optimiser: optax.GradientTransformation) -> Run:
-    return Run(_copy(model), optimiser.init(weights(model)), _copy(model))
+    return Run(_copy(model), optimiser.init(learned(model)), _copy(model))
+
+
+@eqx.filter_jit
+def _kept(model: AbstractModel, state: Any) -> AbstractModel:
+    """What of a model is validated, and kept if it is the best."""
+    return _copy(averaged(model, state))
 
 
 @eqx.filter_jit

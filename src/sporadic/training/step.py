@@ -44,9 +44,14 @@ def mesh_for(batch_size: int) -> Mesh:
     return Mesh(np.array(jax.local_devices()[:n]), ("device",))
 
 
+def learned(model: Any) -> Any:
+    """The part of a model that an optimiser sees, and changes."""
+    return eqx.filter(model, eqx.is_inexact_array)
+
+
 def weights(model: Any) -> Float[Array, " weights"]:
-    """All that a model learns, as one vector: an optimiser that sees many arrays takes seconds to compile."""
-    return ravel_pytree(eqx.filter(model, eqx.is_inexact_array))[0]
+    """The same as one vector."""
+    return ravel_pytree(learned(model))[0]
 
 
 Gradients = tuple[Float[Array, "parts weights"], Terms]  # of parts of a batch, each summed over its series
@@ -109,14 +114,13 @@ def _improve(
     optimiser, gradients = found
     slope, terms = jax.tree.map(lambda *each: jnp.sum(jnp.concatenate(each), axis=0), *gradients)
     slope = slope / jnp.maximum(terms.count, 1)
-    learned, rest = eqx.partition(model, eqx.is_inexact_array)
-    old, shaped = ravel_pytree(learned)
-    updates, next_state = optimiser.update(slope, state, old)
+    old, rest = eqx.partition(model, eqx.is_inexact_array)
+    updates, next_state = optimiser.update(ravel_pytree(old)[1](slope), state, old)
     sound = jnp.isfinite(optax.tree.norm(slope)) & jnp.isfinite(terms.loss)
     new, state = jax.tree.map(
         lambda n, o: jnp.where(sound, n, o), (optax.apply_updates(old, updates), next_state), (old, state)
     )
-    return eqx.combine(shaped(new), rest), state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
+    return eqx.combine(new, rest), state, jax.tree.map(lambda each: jnp.where(sound, each, jnp.nan), terms)
 
 
 def make_step(
@@ -125,7 +129,7 @@ def make_step(
     """`step(batches, keys, objective, model, state) -> (model, state, terms)`: one step along the sum of all batches.
 
     Each batch is shared out over as many devices as divide it evenly. `keys` are those of the series of each batch,
-    `state` starts as `optimiser.init(weights(model))`, and `terms` are summed. The old model and state are consumed.
+    `state` starts as `optimiser.init(learned(model))`, and `terms` are summed. The old model and state are consumed.
     `total` adds what other processes found for their batches.
 
     Where the loss or its slope is not finite nothing is changed, so that one wild batch does not spoil all that was
