@@ -63,6 +63,7 @@ def test_everything_comes_back(folder, forecaster, panel):
     loaded = sp.load(folder)
     np.testing.assert_array_equal(mean(loaded, panel), mean(forecaster, panel))
     assert loaded.get_params() == forecaster.get_params()
+    assert repr(loaded) == repr(forecaster)
     assert list(loaded.history) == list(forecaster.history)
     assert loaded.origin_ == forecaster.origin_ == 0.0
     stream = loaded.stream()

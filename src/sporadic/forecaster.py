@@ -113,7 +113,8 @@ class Forecaster:
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(Forecaster).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
+        given = {name: repr(value) for name, value in self.get_params().items()}
+        changed = [f"{name}={value}" for name, value in given.items() if value != repr(defaults[name])]
         return f"Forecaster({', '.join(changed)})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-_SOON = 9
-"""Steps after which the mean has half forgotten where it began, so that it does not drag initial weights along."""
+_PART = 9
+"""The mean reaches back over one such part of all steps at the most, so that it is not held up by the first ones."""
 
 
 class Average(NamedTuple):
@@ -27,7 +27,7 @@ def averaging(window: float) -> optax.GradientTransformation:
         return Average(jnp.zeros((), jnp.int32), weights)
 
     def update(updates: Any, state: Average, weights: Any = None) -> tuple[Any, Average]:
-        share = jnp.maximum(1 / window, _SOON / (_SOON + 1 + state.steps)).astype(state.average.dtype)
+        share = jnp.maximum(1 / max(window, 1), _PART / (_PART + 1 + state.steps)).astype(state.average.dtype)
         newest = optax.apply_updates(weights, updates)
         return updates, Average(state.steps + 1, state.average + share * (newest - state.average))
 

@@ -80,14 +80,14 @@ class Schedule:
 @lru_cache(maxsize=64)
 def _optimiser(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
     """One for all fits of a schedule, such as those of folds, so that they share what is compiled for it."""
-    steps = _steps(schedule, steps_per_epoch)
+    rule = _rule(schedule, steps_per_epoch)
     if not schedule.averaging:
-        return steps
-    return optax.chain(steps, optax.flatten(averaging(schedule.averaging * steps_per_epoch)))
+        return rule
+    return optax.chain(rule, optax.flatten(averaging(schedule.averaging * steps_per_epoch)))
 
 
-def _steps(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
-    """Flattened where it may be: to take many small arrays one by one takes seconds to compile."""
+def _rule(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
+    """How steps follow from slopes; flattened where it may be, since many small arrays take seconds to compile."""
     if schedule.optimiser == "paper":
         rate = optax.piecewise_constant_schedule(schedule.learning_rate, {20 * steps_per_epoch: 1 / 3})
         return optax.flatten(optax.chain(optax.add_decayed_weights(schedule.weight_decay), optax.adam(rate)))
