@@ -23,12 +23,12 @@ def averaging(window: float) -> optax.GradientTransformation:
     It wants weights as one vector (`optax.flatten`). It is a part of the optimiser's state, and so of checkpoints.
     """
 
-    def init(weights: Any) -> Average:
-        return Average(jnp.zeros((), jnp.int32), weights)
+    def init(params: Any) -> Any:
+        return Average(jnp.zeros((), jnp.int32), params)
 
-    def update(updates: Any, state: Average, weights: Any = None) -> tuple[Any, Average]:
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         share = jnp.maximum(1 / max(window, 1), _PART / (_PART + 1 + state.steps)).astype(state.average.dtype)
-        newest = optax.apply_updates(weights, updates)
+        newest: Any = optax.apply_updates(params, updates)
         return updates, Average(state.steps + 1, state.average + share * (newest - state.average))
 
     return optax.GradientTransformation(init, update)
