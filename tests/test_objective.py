@@ -122,6 +122,8 @@ def test_what_stands_under_the_mask_does_not_count(beliefs):
     [
         ({"kl": "both"}, "'forward', 'reverse'"),
         ({"kl_weight": -1.0}, "must not be negative"),
+        ({"kl_weight": "much"}, "are numbers; got 'much'"),
+        ({"withheld": -0.1}, "from 0 to below 1"),
         ({"pre_jump": "mse"}, "'nll', 'beta-nll', 'mixed'"),
     ],
 )

@@ -1,10 +1,11 @@
 """What training minimises: a pre-jump loss plus λ times the post-jump KL, per observed value (paper, section 2.4)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from sporadic.errors import OptionError, one_of
@@ -28,6 +29,18 @@ class Terms(NamedTuple):
         return jnp.sum(self.loss) / jnp.maximum(jnp.sum(self.count), 1)
 
 
+def _number(given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"The weights and shares of an objective are numbers; got {given!r}.") from None
+
+
+def _share(given: Any) -> np.ndarray | None:
+    """None for nothing, which needs no draws at all."""
+    return _number(given) if given else None
+
+
 class Objective(eqx.Module):
     """Divided by the number of observed values, so that λ (`kl_weight`) means the same on every data set.
 
@@ -44,12 +57,14 @@ class Objective(eqx.Module):
 
     How many values a batch has is itself learned from where a model learns when observations come. Dividing by that
     number would count for more where little was observed; so each series is then taken to have `values_per_series`.
+
+    Numbers are arrays, so that a program compiled for one of them serves all.
     """
 
-    kl_weight: float = eqx.field(static=True, default=0.01)
+    kl_weight: Float[Array | np.ndarray, ""] = eqx.field(default=0.01, converter=_number)
     kl: str = eqx.field(static=True, default="forward")
     pre_jump: str = eqx.field(static=True, default="nll")
-    withheld: float = eqx.field(static=True, default=0.0)
+    withheld: Float[Array | np.ndarray, ""] | None = eqx.field(default=0.0, converter=_share)
     latent: Float[Array, ""] | float = 1.0
     values_per_series: Float[Array, ""] | float | None = None
 
@@ -58,7 +73,7 @@ class Objective(eqx.Module):
         one_of("objective", self.pre_jump, PRE_JUMP)
         if not self.kl_weight >= 0:
             raise OptionError(f"kl_weight must not be negative; got {self.kl_weight}.")
-        if not 0 <= self.withheld < 1:
+        if self.withheld is not None and not 0 < self.withheld < 1:
             raise OptionError(f"withheld is a share of the time points, from 0 to below 1; got {self.withheld}.")
 
     def terms(

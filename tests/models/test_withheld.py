@@ -33,14 +33,15 @@ def test_a_time_point_is_withheld_as_a_whole(name: str):
     _, events, _ = series(name)
     seen = jnp.any(events.mask, axis=1)
     kept = [
-        np.asarray(jnp.any(shown_events(events, 0.3, key=jr.key(seed)).mask, axis=1) == seen) for seed in range(200)
+        np.asarray(jnp.any(shown_events(events, np.array(0.3), key=jr.key(seed)).mask, axis=1) == seen)
+        for seed in range(200)
     ]
     share = np.mean([1 - each[np.asarray(seen)].mean() for each in kept])
     assert share == pytest.approx(0.3, abs=0.03)
     for each in kept:
         np.testing.assert_array_equal(each, each[np.asarray(events.first)])
     assert shown_events(events, 0.0, key=jr.key(0)) is events
-    assert shown_events(events, 0.3, key=None) is events
+    assert shown_events(events, np.array(0.3), key=None) is events
 
 
 @pytest.mark.parametrize("name", ["gru-ode-bayes", "gru-ode-bayes-seq", "gru-d"])

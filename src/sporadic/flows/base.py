@@ -60,6 +60,11 @@ class AbstractFlow(eqx.Module):
     def stepping(self) -> Stepping:
         """How the host should cut time up for this flow."""
 
+    @property
+    def has_loops(self) -> bool:
+        """Whether it loops as Equinox and Diffrax do; several devices cannot share such a program."""
+        return False
+
     @abstractmethod
     def solve(
         self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input

@@ -73,6 +73,10 @@ class DiffEq(AbstractFlow):
     def stepping(self) -> Stepping:
         return Stepping()
 
+    @property
+    def has_loops(self) -> bool:
+        return True
+
     def solve(
         self, h: Float[Array, " hidden"], gap: Float[Array, ""], x: Input
     ) -> tuple[Float[Array, " hidden"], Cost]:

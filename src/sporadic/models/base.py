@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from sporadic.events import Events, Layout, Queries, Span
@@ -141,9 +142,9 @@ class AbstractFilter(AbstractModel):
         return jax.lax.scan(lambda s, span: (self.flow(s, span), None), start, query.path)[0]
 
 
-def shown_events(events: Events, withheld: float, *, key: PRNGKeyArray | None) -> Events:
+def shown_events(events: Events, withheld: Float[Array | np.ndarray, ""] | None, *, key: PRNGKeyArray | None) -> Events:
     """A series as it is shown in training: at a random share of its time points nothing seems to be observed."""
-    if key is None or not withheld:
+    if key is None or withheld is None:
         return events
     shown = jr.bernoulli(key, 1 - withheld, events.first.shape)[events.first]
     return eqx.tree_at(lambda e: e.mask, events, events.mask & shown[:, None])

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Key
 
 from sporadic.errors import OptionError
 from sporadic.events import Events
+from sporadic.flows.base import AbstractFlow
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 
@@ -44,6 +45,12 @@ def mesh_for(batch_size: int) -> Mesh:
     return Mesh(np.array(jax.local_devices()[:n]), ("device",))
 
 
+def has_loops(model: Any) -> bool:
+    """Whether a flow of the model says that it has loops, which devices cannot share."""
+    flows = jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, AbstractFlow))
+    return any(flow.has_loops for flow in flows if isinstance(flow, AbstractFlow))
+
+
 def learned(model: Any) -> Any:
     """The part of a model that an optimiser sees, and changes."""
     return eqx.filter(model, eqx.is_inexact_array)
@@ -54,7 +61,7 @@ def weights(model: Any) -> Float[Array, " weights"]:
     return ravel_pytree(learned(model))[0]
 
 
-Gradients = tuple[Float[Array, "parts weights"], Terms]  # of parts of a batch, each summed over its series
+Gradients = tuple[Float[Array | np.ndarray, "parts weights"], Terms]  # of parts of a batch, each summed over its series
 
 
 def _gradient(batch: Batch, keys: SeriesKeys, objective: Objective, model: AbstractModel) -> Gradients:
@@ -136,19 +143,13 @@ def make_step(
     learned; the terms are then NaN.
     """
 
-    loops = False  # whether the model was found to have loops that devices cannot share
-
-    def gradients(batch: Batch, *given: Any) -> list[Gradients]:
-        nonlocal loops
+    def gradients(batch: Batch, keys: SeriesKeys, objective: Objective, model: Any) -> list[Gradients]:
         mesh = mesh_for(len(batch[1]))
         if mesh.size == 1:
-            return [_on_one_device(batch, *given)]
-        if not loops:
-            try:
-                return [on_devices(mesh, batch, *given)]
-            except ValueError:  # by which Equinox refuses; any other the next line will meet, too
-                loops = True
-        return on_each_device(mesh, batch, *given)
+            return [_on_one_device(batch, keys, objective, model)]
+        if has_loops(model):
+            return on_each_device(mesh, batch, keys, objective, model)
+        return [on_devices(mesh, batch, keys, objective, model)]
 
     def step(
         batches: Sequence[Batch], keys: Sequence[SeriesKeys], objective: Objective, model: Any, state: Any
