@@ -16,8 +16,9 @@ class Decay(AbstractRelaxation):
     rate: jax.Array
 
     def __init__(self, hidden_size, input_size, *, key):
-        self.target = eqx.nn.Linear(hidden_size + input_size, hidden_size, key=key)
-        self.rate = jr.normal(key, (hidden_size,))
+        target, rate = jr.split(key)
+        self.target = eqx.nn.Linear(hidden_size + input_size, hidden_size, key=target)
+        self.rate = jr.normal(rate, (hidden_size,))
 
     def relaxation(self, h, x):
         return jax.nn.sigmoid(self.rate), jnp.tanh(self.target(jnp.concatenate([h, x])))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
-import jax.random as jr
 import numpy as np
 
 from sporadic.arrivals import PER_VARIABLE
@@ -29,6 +28,7 @@ from sporadic.queries import future_times, given_times, warn_of_held_controls
 from sporadic.scaling import Calendar, Likelihood, Scaling
 from sporadic.scores import JointScore, Score
 from sporadic.training import Checkpoint, Epoch, Schedule, live, train
+from sporadic.training.keys import Keys
 
 if TYPE_CHECKING:
     from sporadic.stream import Stream
@@ -319,7 +319,7 @@ class Forecaster:
         network = build(
             self.model, dimensions, hidden_size=self.hidden_size, obs_size=self.obs_size,
             prep_size=self.prep_size, dropout=self.dropout, dynamics=self.dynamics, flow=self.flow,
-            flow_options=self.flow_options, update=self.update, arrivals=self.arrivals, key=jr.key(self.seed),
+            flow_options=self.flow_options, update=self.update, arrivals=self.arrivals, key=Keys.of(self.seed).weights,
         )  # fmt: skip
         if network.layout.one_at_a_time:
             refuse_joint(network.family, "Models that take in one variable after the other know")

@@ -64,7 +64,7 @@ def _drawn(draw: Callable[..., Array], key: PRNGKeyArray, shape: tuple[int, ...]
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _scaled_draw(
-    draw: Callable[..., Array], size: int, key: PRNGKeyArray, scale: Float[Array, ""]
+    draw: Callable[..., Array], size: int, key: PRNGKeyArray, scale: Float[Array, ""] | float
 ) -> Float[Array, " size"]:
     return scale * draw(key, (size,))
 

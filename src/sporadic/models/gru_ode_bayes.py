@@ -222,7 +222,7 @@ class Recipe:
         """
         check_sizes(dropout=dropout, hidden_size=hidden_size, obs_size=obs_size, prep_size=prep_size)
         family = dimensions.family if family is None else family
-        keys = jr.split(key, 5)
+        keys = jr.split(key, 6)
         field = _dynamics(dynamics or self.dynamics, hidden_size, dimensions.context, keys[0])
         sizes = (family, dimensions.variables, hidden_size)
         shape, context = (dimensions.variables, family.n_raw), dimensions.context
@@ -255,7 +255,7 @@ class Recipe:
                 obs_size,
                 streams=dimensions.variables if arrivals == PER_VARIABLE else 1,
                 context_size=context,
-                key=jr.fold_in(key, 1),
+                key=keys[5],
             )
             if arrivals
             else None,

@@ -22,6 +22,7 @@ from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 from sporadic.training.averaging import averaged, averaging
 from sporadic.training.checkpoint import Checkpoint
+from sporadic.training.keys import Keys
 from sporadic.training.run import Epoch, Run
 from sporadic.training.step import learned, make_step
 from sporadic.training.team import ALONE, AbstractTeam
@@ -142,7 +143,7 @@ def train(
     while len(run.history) < schedule.max_epochs and run.epochs_without_progress < schedule.patience:
         number = len(run.history) + 1
         start = time.perf_counter()
-        keys = jr.split(jr.fold_in(jr.key(seed), number), steps_per_epoch)
+        keys = jr.split(Keys.of(seed).epoch(number), steps_per_epoch)
         rng = np.random.default_rng([seed, number])
         latent = jax.numpy.asarray(min(1.0, number / (schedule.annealing * schedule.max_epochs)))
         objective = replace(objective, latent=latent)
