@@ -1,5 +1,6 @@
 """Benchmarks run."""
 
+from benchmarks import batches
 from benchmarks import models as benchmark
 
 
@@ -13,3 +14,10 @@ def test_models_are_timed_side_by_side(capsys):
         assert float(forecasts.replace(",", "")) > 0
         assert (events.strip() == "-") == (name == "mean")
     assert rows["gru-ode-bayes"][1].strip() == rows["gru-ode-bayes"][3].strip() == "1.00"
+
+
+def test_batches_are_described(capsys):
+    batches.main(["--quick"])
+    rows = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert [(name.strip(), int(size)) for name, _, size, *_ in rows] == [("PBC", 64), ("PBC", 500)]
+    assert all(float(padding) >= 1 for _, _, _, padding, *_ in rows)

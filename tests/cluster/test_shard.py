@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 import sporadic as sp
-from sporadic.batching import batches
+from sporadic.batching import BatchPlan
 from sporadic.cluster.crew import Crew
 from sporadic.cluster.pooled import Pooled
 from sporadic.cluster.processes import Processes
@@ -109,7 +109,7 @@ def test_a_crew_computes_every_series_of_a_batch_once_and_with_the_key_it_has_in
     )
     assert [crew.leads for crew in crews] == [True, False, False]
     key, rng = jr.key(4), np.random.default_rng(0)
-    for group in batches(table.lengths, 4, rng=rng):
+    for group, _ in BatchPlan.of(table.lengths, 4).draw(rng):
         keys = jax.random.key_data(jr.split(key, len(group)))
         expected, found = [], []
         whole = table.batch(group, length=16)

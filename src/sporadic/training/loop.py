@@ -15,7 +15,7 @@ import numpy as np
 import optax
 from optax.contrib import muon
 
-from sporadic.batching import batches, bucket, padded_lengths
+from sporadic.batching import BatchPlan
 from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
 from sporadic.events import EventTable
 from sporadic.models.base import AbstractModel
@@ -28,7 +28,6 @@ from sporadic.training.step import learned, make_step
 from sporadic.training.team import ALONE, AbstractTeam
 
 OPTIMISERS = ("adamw", "muon", "paper")
-_LITTLE = 50_000  # events
 _ADAMS_USUAL_STEP = 0.2  # of a weight, in learning rates: so both optimisers mean the same by one
 
 
@@ -126,15 +125,9 @@ def train(
     on from a checkpoint takes the same steps as one that was never interrupted. Nor do they depend on the `team`, of
     whose series `table` holds this process's own.
     """
-    lengths = team.lengths(table)
-    batch_size = min(schedule.batch_size, len(lengths))
-    steps_per_epoch = math.ceil(len(lengths) / batch_size)
-    optimiser = schedule.make_optimiser(steps_per_epoch)
+    plan = BatchPlan.of(team.lengths(table), schedule.batch_size)
+    optimiser = schedule.make_optimiser(plan.count)
     step = make_step(optimiser, team.total)
-    # Each length is compiled by itself, which takes seconds: little data are sooner padded to one, which the next fold
-    # is likely to share.
-    little = lengths.sum() <= _LITTLE
-    padded = np.array([bucket(int(lengths.max()))]) if little else padded_lengths(lengths)
     run = _begun(model, optimiser)
     if checkpoint is not None:
         run = checkpoint.resume(run)
@@ -143,20 +136,18 @@ def train(
     while len(run.history) < schedule.max_epochs and run.epochs_without_progress < schedule.patience:
         number = len(run.history) + 1
         start = time.perf_counter()
-        keys = jr.split(Keys.of(seed).epoch(number), steps_per_epoch)
+        keys = jr.split(Keys.of(seed).epoch(number), plan.count)
         rng = np.random.default_rng([seed, number])
         latent = jax.numpy.asarray(min(1.0, number / (schedule.annealing * schedule.max_epochs)))
         objective = replace(objective, latent=latent)
         model, state, sums, lost = run.model, run.optimiser, np.zeros(len(Terms._fields)), 0
-        for group, key in zip(batches(lengths, batch_size, rng=rng), keys, strict=True):
-            longest = lengths[group[group >= 0]].max()
-            length = int(padded[np.searchsorted(padded, longest)])
+        for (group, length), key in zip(plan.draw(rng), keys, strict=True):
             model, state, terms = step(*team.shares(table, group, length, key), objective, model, state)
             if math.isfinite(terms.loss):
                 sums += np.asarray(terms)
             else:
                 lost += 1
-        if lost and _too_many(lost, steps_per_epoch, number, run, schedule):
+        if lost and _too_many(lost, plan.count, number, run, schedule):
             break
         mean = Terms(*(sums / max(sums[-1], 1)))
         current = _kept(model, state)
