@@ -6,8 +6,8 @@ On USHCN, PBC and PhysioNet-2012, for batches of 64 and of 500, by lengths of th
 - again: two series of a batch meet again in the next epoch so many times as often as two that are drawn at random;
 - empty: the share of rows that no series fills.
 
-USHCN and PhysioNet-2012 are read from the folder that SPORADIC_DATA names (default ../shared/data); without it, USHCN is
-simulated, and PhysioNet-2012 left out. `--quick` looks at PBC alone.
+USHCN and PhysioNet-2012 are read from the folder that SPORADIC_DATA names (default ../shared/data); without it, USHCN
+is simulated, and PhysioNet-2012 left out. `--quick` looks at PBC alone.
 """
 
 import argparse

@@ -15,7 +15,7 @@ from sporadic import kinds, likelihoods
 from sporadic.errors import OptionError, listed, quote, such
 from sporadic.kinds import Kind, Level, parsed
 from sporadic.likelihoods.base import log_odds
-from sporadic.likelihoods.zero_inflated import POINT
+from sporadic.likelihoods.zero_inflated import POINT, beside_point
 from sporadic.pooling import ALONE, AbstractPool
 
 Likelihood = str | Kind | Mapping[str, str | Kind]
@@ -169,7 +169,7 @@ class Coding:
         at = value == self.point
         inner = np.where(at, self.location, value - (self.point if self._shifted else 0.0))
         inner = np.log(np.where(at, 1.0, inner)) if self.log else inner
-        return np.where(at, POINT, (inner - self.location) / self.scale)
+        return np.where(at, POINT, beside_point((inner - self.location) / self.scale))
 
     @property
     def _shifted(self) -> bool:

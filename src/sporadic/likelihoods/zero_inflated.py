@@ -14,7 +14,13 @@ from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, n
 from sporadic.likelihoods.binary import bernoulli_kl
 
 POINT = -5.0
-"""What stands for the point in the model's units, in which the other values have mean 0 and standard deviation 1."""
+"""What stands for the point, and for nothing else, where the other values have mean 0 and standard deviation 1."""
+_STEP = 2.0**-21  # from there to the next number in single precision
+
+
+def beside_point(value: np.ndarray) -> np.ndarray:
+    """The same numbers, but for those that single precision would take for `POINT`: they move on by one step."""
+    return np.where(np.abs(value - POINT) < _STEP, POINT + _STEP, value)
 
 
 class ZeroInflated(AbstractFamily):
