@@ -74,6 +74,22 @@ def test_everything_comes_back(folder, forecaster, panel):
         assert (folder.parent / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_what_is_set_after_a_fit_waits_for_the_next(panel, tmp_path):
+    """What is fitted forecasts, is saved and comes back as it was."""
+    likelihood = {"a": "gaussian"}
+    forecaster = sp.Forecaster(**SIZES, likelihood=likelihood).fit(panel, cutoff=CUTOFF, progress=False)
+    expected = mean(forecaster, panel)
+    forecaster.set_params(model="gru-d", hidden_size=3, flow_options={"step": 1.0}, precision="float64")
+    likelihood["a"] = "student-t"
+    np.testing.assert_array_equal(mean(forecaster, panel), expected)
+    forecaster.save(tmp_path / "model")
+    loaded = sp.load(tmp_path / "model")
+    np.testing.assert_array_equal(mean(loaded, panel), expected)
+    assert (loaded.model, loaded.hidden_size, loaded.precision) == ("gru-ode-bayes", 8, "float32")
+    assert loaded.likelihood == {"a": "gaussian"}
+    assert forecaster.get_params()["hidden_size"] == 3
+
+
 def test_an_existing_folder_is_kept_unless_told_and_only_ours_is_replaced(folder, forecaster, tmp_path):
     with pytest.raises(OptionError, match="exists already: pass force"):
         forecaster.save(folder)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -70,6 +71,7 @@ class Forecaster:
     scaling_: Scaling | None = None
     template_: Panel | None = None  # a panel of no series, which says what series look like
     origin_: Any = None  # the native time at which all training series started, if there is one
+    fitted_params_: Mapping[str, Any] | None = None  # the arguments that `fit` used, whatever was set since
     history: Sequence[Epoch] = ()
 
     def __init__(
@@ -122,7 +124,7 @@ class Forecaster:
         return {name: getattr(self, name) for name in inspect.signature(Forecaster).parameters}
 
     def set_params(self, **params: Any) -> "Forecaster":
-        """Changes some arguments; what is fitted stays until the next `fit`."""
+        """Changes some arguments for the next `fit`; until then what is fitted forecasts and is saved as it was."""
         known = self.get_params()
         for name, value in params.items():
             one_of("A parameter", name, tuple(known))
@@ -153,6 +155,7 @@ class Forecaster:
             training, kept = panel, validation
         else:
             training, kept = _hold_out(panel, validation, self.seed)
+        params = deepcopy(self.get_params())
         objective, schedule = self._training()
         scaling = Scaling.fit(training, calendar=self.calendar, likelihood=self.likelihood)
         listeners = [on_epoch] if callable(on_epoch) else list(on_epoch)
@@ -161,7 +164,7 @@ class Forecaster:
             for listener in listeners:
                 listener(epoch)
 
-        with self._precisely():
+        with precisely(self.precision):
             network = self._build(scaling)
             table = EventTable.of(training, scaling, network.layout, to_end=bool(self.arrivals))
             if isinstance(network, AbstractReference):
@@ -189,7 +192,7 @@ class Forecaster:
                         checkpoint=place,
                         on_epoch=tell,
                     )
-        self.network_, self.history = network, history
+        self.network_, self.history, self.fitted_params_ = network, history, params
         self.scaling_, self.origin_ = scaling, training.common_origin
         self.template_ = replace(training[:0], given_origin=None, given_end=None, truth=None, words=scaling.words)
         return self
@@ -337,12 +340,18 @@ class Forecaster:
             return next_time(*asked)
 
     def _precisely(self) -> AbstractContextManager[Any]:
-        return jax.enable_x64(one_of("precision", self.precision, PRECISIONS) == "float64")
+        assert self.fitted_params_ is not None
+        return precisely(self.fitted_params_["precision"])
 
     def _fitted(self) -> tuple[AbstractModel, Scaling]:
         if self.network_ is None or self.scaling_ is None:
             raise NotFittedError("This forecaster has not been fitted yet: call fit(panel) first.")
         return self.network_, self.scaling_
+
+
+def precisely(precision: str) -> AbstractContextManager[Any]:
+    """Computes with so many digits while it lasts."""
+    return jax.enable_x64(one_of("precision", precision, PRECISIONS) == "float64")
 
 
 def _hold_out(panel: Panel, share: float, seed: int) -> tuple[Panel, Panel]:

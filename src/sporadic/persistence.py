@@ -45,15 +45,15 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _MOST_HEADER = 16 * 2**20  # bytes of a safetensors file that are not weights
 
 
-def parameters_of(forecaster: "Forecaster") -> dict[str, Any]:
-    """The arguments it was made with, as JSON; what is not data is named."""
-    return {name: _plain(value) for name, value in forecaster.get_params().items()}
+def parameters_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a forecaster as JSON; what is not data is named."""
+    return {name: _plain(value) for name, value in params.items()}
 
 
 def configuration_of(forecaster: "Forecaster", training: Panel, validation: Panel, **protocol: Any) -> dict[str, Any]:
     """What a training run depends on, as JSON: parameters, data and protocol."""
     return {
-        **parameters_of(forecaster),
+        **parameters_of(forecaster.get_params()),
         **{name: json.loads(json.dumps(value, default=str)) for name, value in protocol.items()},
         "devices": jax.local_device_count(),
         "training data": fingerprint(training),
@@ -65,12 +65,13 @@ def save_forecaster(forecaster: "Forecaster", folder: Path, *, force: bool) -> N
     network, scaling, template = forecaster.network_, forecaster.scaling_, forecaster.template_
     assert scaling is not None
     assert template is not None
+    assert forecaster.fitted_params_ is not None
     with new_folder(folder, force=force, mark=CONFIG) as new:
         write_arrays(new / WEIGHTS, named_arrays(network), {"format": FORMAT})
         config = {
             "format": FORMAT,
             "sporadic": version("sporadic"),
-            "parameters": parameters_of(forecaster),
+            "parameters": parameters_of(forecaster.fitted_params_),
             "variables": _variables(scaling),
             "static": [_static(column) for column in scaling.static],
             "controls": _controls(template, scaling),
@@ -149,6 +150,7 @@ def _restore(folder: Path, config: Mapping[str, Any], parameters: dict[str, Any]
         backend=nw.Implementation.from_string(str(config["frame"])), words=scaling.words,
     )  # fmt: skip
     forecaster = Forecaster(**parameters)
+    forecaster.fitted_params_ = forecaster.get_params()
     forecaster.scaling_, forecaster.template_, forecaster.origin_ = scaling, template, time["origin"]
     forecaster.history = [Epoch.from_record(record) for record in config["history"]]
     with forecaster._precisely():

@@ -1,6 +1,7 @@
 """What one of several processes does to fit a forecaster together with the others: `Forecaster.fit`, on a shard."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from sporadic.cluster.processes import Processes
 from sporadic.errors import DataError, OptionError
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
-from sporadic.forecaster import Forecaster, held_out
+from sporadic.forecaster import Forecaster, held_out, precisely
 from sporadic.models import AbstractModel, AbstractReference, build
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of
@@ -49,7 +50,7 @@ def fit_together(
         for listener in on_epoch:
             listener(epoch)
 
-    pool = Pooled(processes)
+    pool, params = Pooled(processes), deepcopy(forecaster.get_params())
     _check_alike(shard.panel, pool)
     places, count = places_of(shard.panel.index, processes)
     training, kept = shard.panel, shard.validation if isinstance(shard.validation, Panel) else None
@@ -60,7 +61,7 @@ def fit_together(
     if pool.largest(int(not len(training))):
         raise DataError("The files of one worker hold no series to learn from: take fewer workers, or larger files.")
     scaling = Scaling.fit(training, calendar=forecaster.calendar, likelihood=forecaster.likelihood, pool=pool)
-    with forecaster._precisely():
+    with precisely(forecaster.precision):
         network = forecaster._build(scaling)
         table = EventTable.of(training, scaling, network.layout)
         evaluation = PooledEvaluation.of(kept, scaling, network, pool, cutoff=cutoff, next_k=next_k)
@@ -77,6 +78,7 @@ def fit_together(
             on_epoch=tell,
         )
     forecaster.network_, forecaster.history, forecaster.scaling_ = network, history, scaling
+    forecaster.fitted_params_ = params
     origins = pool.union([repr(training.common_origin)])
     forecaster.origin_ = training.common_origin if len(origins) == 1 else None
     forecaster.template_ = replace(training[:0], given_origin=None, given_end=None, words=scaling.words)

@@ -75,14 +75,15 @@ def _control(control: Control, axis: TimeAxis) -> dict[str, Any]:
 
 def card(forecaster: Forecaster, name: str) -> dict[str, Any]:
     """What a model is: its variables, how they are modelled, its settings and how it was trained."""
-    scaling, template = forecaster.scaling_, forecaster.template_
+    scaling, template, params = forecaster.scaling_, forecaster.template_, forecaster.fitted_params_
     assert scaling is not None
     assert template is not None
+    assert params is not None
     axis, history = template.axis, forecaster.history
     scored = {epoch.epoch: epoch.validation_nll for epoch in history if np.isfinite(epoch.validation_nll)}
     return {
         "name": name,
-        "model": forecaster.model,
+        "model": params["model"],
         "sporadic": version("sporadic"),
         "parameters": forecaster.n_parameters_,
         "time": {
@@ -107,7 +108,7 @@ def card(forecaster: Forecaster, name: str) -> dict[str, Any]:
             {"name": name, "kind": kind}
             for name, kind in zip(template.controls.names, template.controls.kinds, strict=True)
         ],
-        "settings": parameters_of(forecaster),
+        "settings": parameters_of(params),
         "history": [epoch.to_record() for epoch in history],
         "best_epoch": min(scored, key=lambda epoch: scored[epoch]) if scored else None,
     }
