@@ -60,7 +60,8 @@ class Forecaster:
         learns to see further ahead, and overfits less.
     - `kl_weight`, `kl`: weight and direction of the post-jump loss.
     - `optimiser`: "adamw" (warm-up, cosine decay, clipped), "muon" (likewise; its steps change a matrix alike in every
-        direction) or "paper" (Adam, L2, a third of the rate from epoch 21).
+        direction) or "paper" (Adam, L2, a third of the rate from epoch 21). The L2 of "paper" is for a loss
+        per value: divide the authors' 1e-4, for a loss summed over a series, by the values of a series.
     - `max_epochs`, `batch_size`, `learning_rate`, `weight_decay`, `patience`: how long and how fast to learn.
     - `averaging`: the weights kept are the mean of those of about so many epochs; 0 keeps them as they are.
     - `precision`: "float32" or "float64".

@@ -17,14 +17,15 @@ def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
     assert "that was the last" in done.text
     folder = here / "results" / "ou-table-smoke"
     results = pd.read_csv(folder / "results.csv").set_index("model")
-    models = ["ou-oracle", "ou-moment-matched", "gru-ode-bayes", "neural-ode-vae", "gru-ode-bayes, best"]
+    models = ["ou-oracle", "ou-moment-matched", "gru-ode-bayes", "neural-ode-vae", "gru-ode-bayes, best",
+              "gru-ode-bayes, paper"]  # fmt: skip
     assert list(results.index) == models
     assert results.loc["ou-oracle", "behind"] == 0
     assert (results["nll"] - results.loc["ou-oracle", "nll"] - results["behind"]).abs().max() < 1e-5
     assert "| random-r | gru-ode-bayes | " in (folder / "table.md").read_text()
     assert "-1.260" in (folder / "table.md").read_text()
     again = run("reproduce", "ou-table", "--smoke")
-    assert "0 to fit with 1 worker, 5 known already. 0 to test with 1 worker, 5 known already." in again.text
+    assert "0 to fit with 1 worker, 6 known already. 0 to test with 1 worker, 6 known already." in again.text
 
 
 def test_table_1_on_a_table_of_the_authors_layout(run: Run, here: Path):

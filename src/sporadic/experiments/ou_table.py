@@ -10,6 +10,7 @@ import pandas as pd
 from sporadic.datasets.ou import SETTINGS
 from sporadic.experiments.crews import AbstractCrew
 from sporadic.experiments.measuring import Candidate, Tell, measure, write_results
+from sporadic.experiments.protocols import PAPER
 from sporadic.experiments.published import OU
 from sporadic.experiments.tables import Table
 from sporadic.experiments.trials import Trial
@@ -23,11 +24,14 @@ LEAK = 3
 
 TRAINING = {"hidden_size": 64, "prep_size": 25, "max_epochs": 60, "batch_size": 128, "learning_rate": 1e-2,
             "withheld": 0.3}  # fmt: skip
-"""The same for every model."""
+"""The same for every model but those of two further rows."""
 BEST = {**TRAINING, "model": "gru-ode-bayes", "batch_size": 64, "withheld": 0.4, "optimiser": "muon", "averaging": 8,
         "patience": 60}  # fmt: skip
 """One more row: more and better directed steps, of which a mean is kept, and more withheld against overfitting."""
-ROWS = {model: {**TRAINING, "model": model} for model in (*FAMILY, *VARIATIONAL)} | {"gru-ode-bayes, best": BEST}
+AS_IN_THE_PAPER = {"model": "gru-ode-bayes", "hidden_size": 50, "obs_size": 25, "prep_size": 25, **PAPER["ou"]}
+"""The sizes and the training of the paper."""
+FURTHER = {"gru-ode-bayes, best": BEST, "gru-ode-bayes, paper": AS_IN_THE_PAPER}
+ROWS = {model: {**TRAINING, "model": model} for model in (*FAMILY, *VARIATIONAL)} | FURTHER
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1}
 
 
@@ -36,7 +40,7 @@ def ou_table(folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, read_te
     plan = {
         "full": (10_000, SETTINGS, tuple(ROWS), {}, (0,)),
         "quick": (1_000, ("random-r", "independent"), ("gru-ode-bayes", "neural-ode-vae"), {}, (0, 1, 2)),
-        "smoke": (60, ("random-r",), ("gru-ode-bayes", "neural-ode-vae", "gru-ode-bayes, best"), _SMALL, (0,)),
+        "smoke": (60, ("random-r",), ("gru-ode-bayes", "neural-ode-vae", *FURTHER), _SMALL, (0,)),
     }
     n, settings, rows, changes, seeds = plan[mode]
     candidates = [

@@ -41,8 +41,15 @@ class Protocol:
         return {}
 
 
-_PAPER = {"optimiser": "paper", "learning_rate": 1e-3, "weight_decay": 1e-4, "dropout": 0.2, "batch_size": 500,
-          "patience": 20}  # fmt: skip
+_ADAM = {"optimiser": "paper", "learning_rate": 1e-3, "batch_size": 500, "patience": 20}
+PAPER: Mapping[str, Mapping[str, Any]] = {
+    "ou": {**_ADAM, "max_epochs": 50, "weight_decay": 5e-4 / (500 * 24)},
+    "brusselator": {**_ADAM, "max_epochs": 200, "batch_size": 100, "weight_decay": 5e-4 / (100 * 36)},
+    "ushcn": {**_ADAM, "max_epochs": 100, "dropout": 0.2, "weight_decay": 1e-4 / 346},
+    "mimic3": {**_ADAM, "max_epochs": 60, "dropout": 0.2, "weight_decay": 1e-4 / 145},
+}
+"""How the authors trained, with their L2 on our loss, which is per value. Theirs is a sum of it: on simulated data over
+a batch, of series with 24 and 36 values; on real data over a series, with 346 and 145 (3,082,224 of 21,250 patients)."""
 
 _BEST = {"model": "gru-ode-bayes", "learning_rate": 3e-3, "objective": "mixed", "obs_size": 64, "dropout": 0.2,
          "withheld": 0.2}  # fmt: skip
@@ -55,7 +62,7 @@ PROTOCOLS = {
         "USHCN-Daily",
         150.0,
         {"hidden_size": 50, "obs_size": 25, "prep_size": 10},
-        {**_PAPER, "max_epochs": 100},
+        PAPER["ushcn"],
         {"batch_size": 50, "max_epochs": 15},
         [{**_BEST, "hidden_size": size, "batch_size": 25, "max_epochs": 20} for size in (64, 100)],
         step=0.1,
@@ -65,7 +72,7 @@ PROTOCOLS = {
         "MIMIC-III",
         72.0,
         {"hidden_size": 100, "obs_size": 25, "prep_size": 10},
-        {**_PAPER, "max_epochs": 60},
+        PAPER["mimic3"],
         {"batch_size": 100, "max_epochs": 8},
         _BEST_OF_MANY,
         step=1.0,

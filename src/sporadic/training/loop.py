@@ -46,6 +46,9 @@ class Schedule:
     every direction, also where few of them rule its gradient; what is no matrix it leaves to AdamW. "paper" is what the
     authors ran: Adam with L2 added to the gradient, and a third of the learning rate after 20 epochs.
 
+    `weight_decay` has the scale of our loss, which is per observed value. The authors' has that of a sum over a series,
+    or over a batch: divide it by the number of values there (`experiments.protocols.PAPER`).
+
     With `averaging`, the weights that are validated and kept are the mean of those of about so many epochs.
     """
 
