@@ -49,7 +49,7 @@ PAPER: Mapping[str, Mapping[str, Any]] = {
     "mimic3": {**_ADAM, "max_epochs": 60, "dropout": 0.2, "weight_decay": 1e-4 / 145},
 }
 """How the authors trained, with their L2 on our loss, which is per value. Theirs is a sum of it: on simulated data over
-a batch, of series with 24 and 36 values; on real data over a series, with 346 and 145 (3,082,224 of 21,250 patients)."""
+a batch, of series with 24 and 36 values; on real data over a series, with 346 and 145 (3,082,224 by 21,250 people)."""
 
 _BEST = {"model": "gru-ode-bayes", "learning_rate": 3e-3, "objective": "mixed", "obs_size": 64, "dropout": 0.2,
          "withheld": 0.2}  # fmt: skip
