@@ -17,6 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from sporadic.code_digest import Code
 from sporadic.codings import Coding, Given
 from sporadic.controls import KINDS, no_controls
 from sporadic.errors import FileError, OptionError, SporadicError, one_of, quote
@@ -51,8 +52,9 @@ def parameters_of(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configuration_of(forecaster: "Forecaster", training: Panel, validation: Panel, **protocol: Any) -> dict[str, Any]:
-    """What a training run depends on, as JSON: parameters, data and protocol."""
+    """What a training run depends on, as JSON: code, parameters, data and protocol."""
     return {
+        "code": Code.of_model(forecaster.model).digest(),
         **parameters_of(forecaster.get_params()),
         **{name: json.loads(json.dumps(value, default=str)) for name, value in protocol.items()},
         "devices": jax.local_device_count(),

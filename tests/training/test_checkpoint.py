@@ -11,6 +11,7 @@ import safetensors.numpy
 
 import sporadic as sp
 from sporadic import storage
+from sporadic.code_digest import Code
 from sporadic.errors import FileError, OptionError
 from sporadic.training import Epoch
 from tests.processes import Ended, be_strict, start
@@ -123,6 +124,25 @@ def test_other_data_are_refused(levels, tmp_path):
     fit(levels, tmp_path / "run")
     with pytest.raises(OptionError, match="other training data"):
         fit(levels[:18], tmp_path / "run")
+
+
+@pytest.mark.parametrize("code", ["of yesterday", None])
+def test_a_checkpoint_of_other_code_is_refused(levels, tmp_path, code):
+    done = fit(levels, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    arrays, facts = storage.read_arrays(path, "It")
+    assert facts["configuration"].pop("code") == Code.of_model("gru-ode-bayes").digest()
+    storage.write_arrays(
+        path, arrays, facts | {"configuration": facts["configuration"] | ({"code": code} if code else {})}
+    )
+    with pytest.raises(OptionError) as caught:
+        fit(levels, tmp_path / "run")
+    assert str(caught.value) == (
+        f"The checkpoint in {str(tmp_path / 'run')!r} was made by other code of sporadic. Go on with the version that "
+        "made it, name another folder, or delete it to begin anew."
+    )
+    path.unlink()
+    assert [epoch[:-1] for epoch in fit(levels, tmp_path / "run").history] == [epoch[:-1] for epoch in done.history]
 
 
 def test_a_damaged_checkpoint_is_told(levels, tmp_path):

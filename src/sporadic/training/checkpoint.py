@@ -14,7 +14,7 @@ _WHAT = "The checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A place on disk for the run of one configuration on certain data; any other is refused."""
+    """A place on disk for the run of one configuration, by certain code on certain data; any other is refused."""
 
     folder: Path
     configuration: Mapping[str, Any]
@@ -51,14 +51,15 @@ class Checkpoint:
             theirs = found.get(name)
             if theirs == mine:
                 continue
-            differs = (
-                f"was made on other {name}"
-                if name.endswith("data")
-                else f"was made with {name}={quote(theirs)}, not {quote(mine)}"
-            )
-            raise OptionError(
-                f"{_WHAT} in {str(self.folder)!r} {differs}. Go on with what it was made with, or name another folder."
-            )
+            way_out = "Go on with what it was made with, or name another folder."
+            if name == "code":
+                differs = "was made by other code of sporadic"
+                way_out = "Go on with the version that made it, name another folder, or delete it to begin anew."
+            elif name.endswith("data"):
+                differs = f"was made on other {name}"
+            else:
+                differs = f"was made with {name}={quote(theirs)}, not {quote(mine)}"
+            raise OptionError(f"{_WHAT} in {str(self.folder)!r} {differs}. {way_out}")
 
 
 def _parts(run: Run) -> dict[str, Any]:
