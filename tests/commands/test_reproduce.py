@@ -6,8 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from sporadic.experiments.store import Store
 from tests.commands.conftest import SMALL, Run, visits
 from tests.experiments.chunked import write_chunked
+from tests.experiments.other_code import disown
 
 
 def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
@@ -45,6 +47,25 @@ def test_table_1_on_a_table_of_the_authors_layout(run: Run, here: Path):
     assert set(pd.read_csv(folder / "results.csv")["row"]) == {"mean", "best"}
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     assert [event["count"] for event in log if event["event"] == "test read"] == [1, 2]
+
+
+def test_a_table_marks_what_other_code_computed(run: Run, here: Path):
+    write_chunked(here / "ushcn.csv", series=60)
+    command = ("reproduce", "forecast-table", "--data", "ushcn.csv", "--smoke", "--models", "mean", "last-value")
+    first = run(*command)
+    assert first.code == 0, first.err
+    disown(Store(here / "results" / "store"), model="mean")
+    marked = run(*command)
+    assert "1 of them by other code" in marked.text
+    table = (here / "results" / "forecast-table-ushcn-smoke" / "table.md").read_text()
+    for printed in (marked.out, table):
+        assert [line.split("†")[0].strip(" |") for line in printed.splitlines() if "†" in line] == ["mean", ""]
+        assert "† computed by other code; --fresh computes it anew." in printed
+    fresh = run(*command, "--fresh")
+    assert fresh.code == 0, fresh.err
+    assert "1 to fit with 1 worker, 1 known already." in fresh.text
+    assert "1 to test with 1 worker, 1 known already." in fresh.text
+    assert "†" not in fresh.out
 
 
 def test_small_samples_and_the_ablation_share_what_they_can(run: Run, here: Path):
@@ -94,8 +115,15 @@ def test_a_search_and_a_fit_with_what_it_found(run: Run, here: Path):
         "--max-epochs",
         "1",
     )
-    done = run("search", "visits.csv", *words, "--space", "paper", "--trials", "1", "--workers", "1", "--out", "found")
+    command = ("search", "visits.csv", *words, "--space", "paper", "--trials", "1", "--workers", "1", "--out", "found")
+    done = run(*command)
     assert done.code == 0, done.err
+    assert "†" not in done.out
+    disown(Store(here / "found" / "store"))
+    again = run(*command)
+    assert "† computed by other code; --fresh computes it anew." in again.out
+    assert sum("†" in line for line in again.out.splitlines()) == 2
+    assert "†" not in run(*command, "--fresh").out
     assert done.out.splitlines()[-1] == "  sporadic fit visits.csv --config found/best.toml --out model"
     assert len(pd.read_csv("found/trials.csv")) == 1
     fitted = run("fit", "visits.csv", *words[:6], "--config", "found/best.toml", "--out", "model")

@@ -1,6 +1,7 @@
 """The figures, asked what they show; and how they measure jumps and count steps, beside closed forms."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from sporadic.experiments.measuring import store_beside
 from sporadic.experiments.sources import panel_of as panel_of_source
 from sporadic.oracle import MomentMatchedOUFilter, OUFilter
 from sporadic.scores import mixture_mean
+from tests.experiments.other_code import disown
 from tests.oracle.dense import moments, panel_of
 
 # -- jumps -------------------------------------------------------------------------------------------------------------
@@ -269,3 +271,17 @@ def test_what_is_fitted_stays_fitted_and_what_was_measured_stays_written_down(dr
     assert told[0].startswith("0 to fit")
     again = json.loads((drawn.folder / FACTS).read_text())["figures"]
     assert again == drawn.figures
+
+
+def test_a_figure_drawn_from_other_code_says_so(drawn: Drawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(drawn.folder.parent, tmp_path / "results")
+    folder = tmp_path / "results" / "figures"
+    disown(store_beside(folder))
+    small_print: list[str] = []
+    monkeypatch.setattr(Drawing, "save", lambda self, folder, stem, text: small_print.append(text) or [folder, folder])
+    told: list[str] = []
+    draw_figures(folder, mode="smoke", crew=Alone(), tell=told.append, only=["path"])
+    assert told[0].endswith("1 of them by other code (--fresh computes them anew).")
+    assert small_print == [f"{SIZES['smoke'].small_print}; fitted by other code: --fresh fits anew"]
+    figures = json.loads((folder / FACTS).read_text())["figures"]
+    assert figures["figure-2-path"] == {**drawn.figures["figure-2-path"], "other_code": True}

@@ -4,11 +4,22 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sporadic.experiments.crews import Alone
-from sporadic.experiments.measuring import CONFIGURATIONS, LOG, Candidate, Clock, choose, measure, write_results
-from sporadic.experiments.trials import Trial
+from sporadic.experiments.measuring import (
+    CONFIGURATIONS,
+    LOG,
+    Candidate,
+    Clock,
+    choose,
+    measure,
+    store_beside,
+    write_results,
+)
+from sporadic.experiments.trials import Trial, code_of
+from tests.experiments.other_code import disown
 
 SOURCE = {"simulated": "ou", "n": 40, "setting": "independent", "seed": 3}
 
@@ -86,6 +97,51 @@ def test_stopping_before_the_test_opens_none(tmp_path: Path):
         ("mean", 0), ("mean", 1), ("last-value", 0), ("last-value", 1)
     ]  # fmt: skip
     assert chosen["candidates"] == 8
+
+
+@pytest.mark.parametrize("code", ["of yesterday", None])
+def test_what_other_code_computed_is_shown_as_such_and_computed_anew_only_on_request(tmp_path: Path, code: str | None):
+    folder, said = tmp_path / "table", []
+    before = measure(PLAN, folder, crew=Alone(), tell=said.append)
+    assert before is not None
+    assert before["other_code"].tolist() == [False] * 4
+    log = events(folder)
+    assert {event["code"] for event in log if event["event"] in ("fit", "test read")} == {code_of("mean")}
+
+    disown(store_beside(folder), model="mean", code=code, nll=99.0)
+    said.clear()
+    shown = measure(PLAN, folder, crew=Alone(), tell=said.append)
+    assert shown is not None
+    assert said == [
+        "0 to fit with 1 worker, 8 known already, 4 of them by other code (--fresh computes them anew).",
+        "0 to test with 1 worker, 4 known already, 2 of them by other code (--fresh computes them anew).",
+    ]
+    assert shown["other_code"].tolist() == [True, True, False, False]
+    assert shown["nll"].tolist() == [99.0, 99.0, *before["nll"][2:]]
+    assert events(folder) == log
+    write_results(folder, shown)
+    assert pd.read_csv(folder / "results.csv")["other_code"].tolist() == [True, True, False, False]
+
+    for to_do in (("4 to fit", "2 to test"), ("0 to fit", "0 to test")):
+        said.clear()
+        fresh = measure(PLAN, folder, crew=Alone(), tell=said.append, fresh=True)
+        assert fresh is not None
+        assert [said[0][:8], said[-1][:9]] == list(to_do)
+        assert fresh["other_code"].tolist() == [False] * 4
+        assert fresh["nll"].tolist() == before["nll"].tolist()
+    assert [event["count"] for event in events(folder) if event["event"] == "test read"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_new_fit_voids_what_the_old_one_scored(tmp_path: Path):
+    before = measure(PLAN, tmp_path / "table", crew=Alone(), tell=lambda sentence: None)
+    store = store_beside(tmp_path / "table")
+    disown(store, nll=99.0)
+    assert measure(PLAN, tmp_path / "table", crew=Alone(), tell=lambda _: None, fresh=True, read_tests=False) is None
+    assert set(store.frame()["stage"]) == {"fit"}
+    after = measure(PLAN, tmp_path / "table", crew=Alone(), tell=lambda sentence: None)
+    assert before is not None
+    assert after is not None
+    assert after["nll"].tolist() == before["nll"].tolist()
 
 
 def test_the_clock_goes_by_how_long_the_same_model_took():

@@ -15,6 +15,7 @@ from sporadic.experiments.search import Search, search_locally, search_on_ray
 from sporadic.experiments.spaces import SPACES, Choice, LogRange
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial
+from tests.experiments.other_code import disown
 
 TRIAL = Trial(
     {"simulated": "ou", "n": 40, "setting": "random-r", "seed": 0},
@@ -53,6 +54,22 @@ def test_a_search_ends_with_a_table_and_settings_and_goes_on_from_there(tmp_path
         search_locally(Search(TRIAL, SEARCH.space, seed=2), tmp_path, trials=3, crew=Alone(), tell=quietly)
 
 
+def test_trials_of_other_code_are_shown_as_such_and_replaced_only_on_request(tmp_path: Path):
+    table = search_locally(SEARCH, tmp_path, trials=2, crew=Alone(), tell=quietly)
+    assert table["other_code"].tolist() == [False, False]
+    disown(Store(tmp_path / "store"), nll=-99.0)
+    said: list[str] = []
+    shown = search_locally(SEARCH, tmp_path, trials=2, crew=Alone(), tell=said.append)
+    assert said == ["0 of 2 trials to do with 1 at once; 2 were done before."]
+    assert shown[["validation_nll", "other_code"]].to_numpy().tolist() == [[-99.0, True]] * 2
+    for done in (0, 2):
+        fresh = search_locally(SEARCH, tmp_path, trials=2, crew=Alone(), tell=said.append, fresh=True)
+        assert f"{2 - done} of 2 trials to do with 1 at once; {done} were done before." in said
+        pd.testing.assert_frame_equal(fresh.drop(columns="seconds"), table.drop(columns="seconds"))
+    with pytest.raises(OptionError, match="holds another search"):
+        search_locally(Search(TRIAL, SEARCH.space, seed=2), tmp_path, trials=2, crew=Alone(), tell=quietly, fresh=True)
+
+
 def test_a_trial_over_which_a_process_died_is_taken_up_with_the_same_choice(tmp_path: Path):
     searching.claim(SEARCH, tmp_path)
     study = searching._study(SEARCH, tmp_path)
@@ -81,7 +98,7 @@ def test_a_search_on_a_cluster_has_the_same_results(tmp_path: Path):
     with connected("local"):
         table = search_on_ray(SEARCH, tmp_path, trials=2, tell=quietly)
     assert set(table) == {"learning_rate", "weight_decay", "stopped_early", "validation_nll", "validation_mse",
-                          "epochs", "seconds", "key"}  # fmt: skip
+                          "epochs", "seconds", "key", "other_code"}  # fmt: skip
     assert len(table) == 2
     for record in Store(tmp_path / "store").frame().to_dict("records"):
         assert SEARCH.chosen(json.loads(record["trial"])["options"]).key == record["key"]

@@ -31,6 +31,18 @@ def test_results_of_all_stages_are_one_table(tmp_path: Path):
     assert (tmp_path / ".gitignore").read_text() == "*\n"
 
 
+def test_what_came_of_a_trial_can_be_taken_out(tmp_path: Path):
+    store = Store(tmp_path)
+    for key in ("a", "b"):
+        for stage in ("fit", "test"):
+            store.add({"key": key, "stage": stage})
+        store.model(key).mkdir(parents=True)
+    store.discard("a")
+    store.discard("unknown")
+    assert store.frame()[["key", "stage"]].to_numpy().tolist() == [["b", "fit"], ["b", "test"]]
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["b"]
+
+
 def test_a_damaged_result_is_named(tmp_path: Path):
     store = Store(tmp_path)
     store.add({"key": "a", "stage": "fit"})

@@ -11,8 +11,9 @@ import sporadic as sp
 from sporadic.errors import OptionError
 from sporadic.experiments.sources import folds_of, panel_of
 from sporadic.experiments.store import Store
-from sporadic.experiments.trials import Trial, fit_trial, read_test
+from sporadic.experiments.trials import Trial, code_of, fit_trial, read_test
 from sporadic.oracle import OUFilter
+from sporadic.storage import read_arrays
 
 SOURCE = {"simulated": "ou", "n": 50, "setting": "random-r", "seed": 0}
 MEAN = Trial(SOURCE, {"model": "mean"}, cutoff=4.0, next_k=1)
@@ -139,3 +140,28 @@ def test_a_killed_fit_goes_on_from_its_last_epoch(tmp_path: Path):
     assert record["epochs"] == 3
     assert not store.checkpoint(trial.key).exists()
     assert record["seconds"] == pytest.approx(sum(epochs))
+
+
+def test_a_killed_fit_of_other_code_begins_anew(tmp_path: Path):
+    options = {"model": "gru-simple", "hidden_size": 4, "obs_size": 4, "max_epochs": 2, "batch_size": 36}
+    trial, store = Trial(SOURCE, options, cutoff=4.0, next_k=1), Store(tmp_path)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(epoch):
+        raise Killed
+
+    with pytest.raises(Killed):
+        fit_trial(trial, store, on_epoch=kill)
+    code, (left,) = code_of("gru-simple"), store.checkpoint(trial.key).iterdir()
+    assert left.name == code
+    before = read_arrays(left / "checkpoint.safetensors", "It")
+    left.rename(left.with_name("of yesterday"))
+
+    seen: list[float] = []
+    record = fit_trial(trial, store, on_epoch=lambda epoch: seen.append(epoch.seconds))
+    assert record["epochs"] == 2
+    assert record["code"] == code
+    assert seen[0] != before[1]["history"][0]["seconds"]
+    assert not store.checkpoint(trial.key).exists()

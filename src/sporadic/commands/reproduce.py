@@ -50,6 +50,8 @@ class RunOptions:
     workers: int | None = None
     """How many fits at once; by default one per core."""
     ray: Ray = None
+    fresh: Annotated[bool, Parameter(negative=())] = False
+    """Compute anew what other code computed, instead of showing it with a mark."""
     stop_before_test: Annotated[bool, Parameter(negative=())] = False
     """Fit and choose, but open no test set yet: the configurations can be put on record first."""
 
@@ -99,7 +101,9 @@ def ou_table(*, run: RunOptions = USUAL) -> int:
 
     screen, folder = console(), run.folder("ou-table")
     with run.crew() as crew:
-        table = ou_table(folder, mode=run.mode, crew=crew, tell=_teller(screen), read_tests=not run.stop_before_test)
+        table = ou_table(
+            folder, mode=run.mode, crew=crew, tell=_teller(screen), read_tests=not run.stop_before_test, fresh=run.fresh
+        )
     return _show(screen, table, folder)
 
 
@@ -170,7 +174,9 @@ def figures(*, only: Several | None = None, run: RunOptions = USUAL) -> int:
 
     screen, folder = console(), run.folder("figures")
     with run.crew() as crew:
-        drawn = draw_figures(folder, mode=run.mode, crew=crew, tell=_teller(screen), only=separated(only) or ())
+        drawn = draw_figures(
+            folder, mode=run.mode, crew=crew, tell=_teller(screen), only=separated(only) or (), fresh=run.fresh
+        )
     _teller(screen)(f"Wrote {len(drawn)} files to {str(folder)!r}.")
     return 0
 
@@ -185,7 +191,7 @@ def _on_data(experiment: "Callable[..., Table | None]", name: str, data: list[st
         for given, folder in chosen:
             table = experiment(
                 given, folder, mode=run.mode, crew=crew, tell=_teller(screen), folds=folds,
-                read_tests=not run.stop_before_test,
+                read_tests=not run.stop_before_test, fresh=run.fresh,
             )  # fmt: skip
             _show(screen, table, folder)
     return 0

@@ -33,6 +33,7 @@ def search(
     options: ModelOptions = AS_USUAL,
     workers: int | None = None,
     ray: Ray = None,
+    fresh: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Searches for hyper-parameters, and leaves the best ones as a settings file for sporadic fit.
 
@@ -55,6 +56,7 @@ def search(
         next_k: How many time points after the cutoff are forecast.
         fold: Which of five random splits into training, validation and test series.
         workers: How many trials at once; by default one per core.
+        fresh: Replace what other code found by new trials, instead of showing it with a mark.
     """
     import os
 
@@ -62,6 +64,7 @@ def search(
     from sporadic.experiments.crews import Processes
     from sporadic.experiments.search import Search, search_locally, search_on_ray
     from sporadic.experiments.spaces import SPACES
+    from sporadic.experiments.tables import FOOTNOTE
     from sporadic.experiments.trials import Trial
 
     if trials < 1 or not 0 <= fold < 5:
@@ -79,13 +82,15 @@ def search(
 
     if ray is None:
         crew = Processes(workers if workers is not None else os.cpu_count() or 1)
-        table = search_locally(task, out, trials=trials, crew=crew, tell=tell)
+        table = search_locally(task, out, trials=trials, crew=crew, tell=tell, fresh=fresh)
     else:
         from sporadic.cluster.session import connected
 
         with connected(ray):
-            table = search_on_ray(task, out, trials=trials, tell=tell)
+            table = search_on_ray(task, out, trials=trials, tell=tell, fresh=fresh)
     screen.print(_shown(table, list(task.space)))
+    if table["other_code"].any():
+        tell(FOOTNOTE)
     tell(f"All {len(table)} are in {str(out / 'trials.csv')!r}. Next:")
     words = ["sporadic", "fit", str(path), "--config", str(out / "best.toml"), "--out", "model"]
     tell(f"  {shlex.join(words)} {data.as_typed()}".rstrip())
@@ -97,13 +102,16 @@ def _shown(table: "pd.DataFrame", names: list[str], most: int = 10) -> "Table":
     from rich import box
     from rich.table import Table
 
+    from sporadic.experiments.tables import OTHER_CODE
+
     shown = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for name in (*names, "validation nll", "mse", "epochs"):
         shown.add_column(name.replace("_", " "), justify="right")
     for row in table[:most].to_dict("records"):
         cells = [*(row[name] for name in names), row["validation_nll"], row["validation_mse"]]
-        epochs = f"{row['epochs']:.0f}{' (stopped)' if row['stopped_early'] else ''}"
-        shown.add_row(*map(_cell, cells), epochs)
+        stopped = " (stopped)" if row["stopped_early"] else ""
+        mark = f" {OTHER_CODE}" if row["other_code"] else ""
+        shown.add_row(*map(_cell, cells), f"{row['epochs']:.0f}{stopped}{mark}")
     return shown
 
 

@@ -17,7 +17,7 @@ from sporadic.experiments.measuring import Candidate, Tell, measure, write_resul
 from sporadic.experiments.protocols import Protocol, protocol_of
 from sporadic.experiments.published import FORECAST, LATER
 from sporadic.experiments.sources import FOLDS, folds_of, panel_of, recognise
-from sporadic.experiments.tables import Table, spread
+from sporadic.experiments.tables import Table, marked, spread
 from sporadic.experiments.trials import Trial
 
 REFERENCES = ("mean", "last-value")
@@ -37,7 +37,7 @@ _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1, "bat
 
 def forecast_table(
     given: str, folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, models: Sequence[str] = (),
-    folds: int = FOLDS, read_tests: bool = True,
+    folds: int = FOLDS, read_tests: bool = True, fresh: bool = False,
 ) -> Table | None:  # fmt: skip
     """All rows on one data set: a prepared folder, or a table in the layout of the authors' code."""
     name, source = recognise(given)
@@ -49,7 +49,7 @@ def forecast_table(
         for fold in folds_for(source, folds, mode)
         for candidate in _candidates(row, source, protocol, fold, mode)
     ]
-    results = measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests)
+    results = measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests, fresh=fresh)
     if results is None:
         return None
     write_results(folder, results)
@@ -117,7 +117,7 @@ def _table(name: str, protocol: Protocol, results: pd.DataFrame, mode: str) -> T
         mse, nll = FORECAST[name].get("gru-ode-bayes" if row == PAPER else str(row), (None, None))
         rows.append(
             [
-                str(row),
+                marked(str(row), group),
                 spread(group["mse"]),
                 mse or "",
                 spread(group["nll"]),

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 
 from sporadic.experiments.crews import AbstractCrew
 from sporadic.experiments.store import Store
-from sporadic.experiments.trials import Trial, fit_trial, read_test
+from sporadic.experiments.trials import Trial, fit_trial, is_of_other_code, read_test
 from sporadic.storage import digest, write_file, write_json
 
 Tell = Callable[[str], None]
@@ -57,46 +57,63 @@ def store_beside(folder: Path) -> Store:
 
 
 def measure(
-    candidates: Sequence[Candidate], folder: Path, *, crew: AbstractCrew, tell: Tell, read_tests: bool = True
-) -> pd.DataFrame | None:
+    candidates: Sequence[Candidate], folder: Path, *, crew: AbstractCrew, tell: Tell, read_tests: bool = True,
+    fresh: bool = False,
+) -> pd.DataFrame | None:  # fmt: skip
     """A row per row of the table and fold: its labels, the chosen trial, what its fit was like and its test scores.
 
-    In `folder` it leaves the configurations that were chosen and the log, and beside it the store. The
-    configurations are on disk before the first test set is opened; with `read_tests=False` none is, and the result is
-    None.
+    What the store has counts as well where other code computed it, which the column `other_code` says; with `fresh` it
+    is computed anew. In `folder` it leaves the configurations that were chosen and the log, and beside it the store.
+    The configurations are on disk before the first test set is opened; with `read_tests=False` none is, and the result
+    is None.
     """
     store, journal = store_beside(folder), Journal(folder / LOG)
     trials = [candidate.trial for candidate in candidates]
-    fits = fit_all(trials, folder, crew=crew, tell=tell)
+    fits = fit_all(trials, folder, crew=crew, tell=tell, fresh=fresh)
     keys = [fit["key"] for fit in fits]
     chosen = choose(candidates, [fit["validation_nll"] for fit in fits])
     _write_configurations(folder, journal, candidates, keys, chosen)
     if not read_tests:
         tell(f"No test set was opened. The chosen configurations are in {str(folder / CONFIGURATIONS)!r}.")
         return None
-    unread = [number for number in chosen if not store.has(keys[number], "test")]
-    _tell_of_work(tell, "test", len(unread), len(chosen) - len(unread), crew)
+    read = {number: test for number in chosen if (test := store.find(keys[number], "test")) is not None}
+    unread = [number for number in chosen if number not in read]
+    _tell_of_work(tell, "test", len(unread), read.values(), crew)
     for finished, record in crew.run(read_test, [(trials[number], store) for number in unread]):
-        trial, count = trials[unread[finished]], journal.count("test read") + 1
-        journal.note("test read", count=count, key=record["key"], model=trial.model, fold=trial.fold)
-    return pd.DataFrame([_line(candidates[n], fits[n], store.find(keys[n], "test") or {}) for n in chosen])
+        read[unread[finished]] = record
+        journal.note("test read", count=journal.count("test read") + 1, **_origin(record))
+    return pd.DataFrame([_line(candidates[number], fits[number], read[number]) for number in chosen])
 
 
-def fit_all(trials: Sequence[Trial], folder: Path, *, crew: AbstractCrew, tell: Tell) -> list[dict[str, Any]]:
-    """Fits whatever is not in the store yet; a record per trial. Models are in `Store.model(key)`."""
+def fit_all(
+    trials: Sequence[Trial], folder: Path, *, crew: AbstractCrew, tell: Tell, fresh: bool = False
+) -> list[dict[str, Any]]:
+    """Fits whatever is not in the store yet; a record per trial. Models are in `Store.model(key)`.
+
+    What other code computed counts as well, unless everything is to be `fresh`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     store, journal = store_beside(folder), Journal(folder / LOG)
     keys = [trial.key for trial in trials]
-    new = [number for number, key in enumerate(keys) if not store.has(key, "fit") and key not in keys[:number]]
-    _tell_of_work(tell, "fit", len(new), len(set(keys)) - len(new), crew)
+    if fresh:
+        _discard_other_code(store, keys)
+    known = {key: record for key in keys if (record := store.find(key, "fit")) is not None}
+    new = [number for number, key in enumerate(keys) if key not in known and key not in keys[:number]]
+    _tell_of_work(tell, "fit", len(new), known.values(), crew)
     clock = Clock(crew.size, [trials[number].model for number in new])
     for finished, record in crew.run(fit_trial, [(trials[number], store) for number in new]):
-        trial = trials[new[finished]]
-        journal.note("fit", key=record["key"], model=trial.model, fold=trial.fold, **_scores(record))
+        known[record["key"]], trial = record, trials[new[finished]]
+        journal.note("fit", **_origin(record), **_scores(record))
         place = clock.tick(finished, record["seconds"])
         tell(f"{place} {trial.model}, fold {trial.fold}: {_brief(record)}; {clock.left}")
-    found = {key: store.find(key, "fit") for key in set(keys)}
-    return [found[key] or {} for key in keys]
+    return [known[key] for key in keys]
+
+
+def _discard_other_code(store: Store, keys: Sequence[str]) -> None:
+    for key in set(keys):
+        records = [store.find(key, stage) for stage in ("fit", "test")]
+        if any(is_of_other_code(record) for record in records if record is not None):
+            store.discard(key)
 
 
 def choose(candidates: Sequence[Candidate], validation_nll: Sequence[float]) -> list[int]:
@@ -142,9 +159,14 @@ class Clock:
         return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
 
 
-def _tell_of_work(tell: Tell, verb: str, new: int, known: int, crew: AbstractCrew) -> None:
+def _tell_of_work(tell: Tell, verb: str, new: int, known: Collection[Mapping[str, Any]], crew: AbstractCrew) -> None:
     workers = f"{crew.size} worker{'' if crew.size == 1 else 's'}"
-    tell(f"{new} to {verb} with {workers}" + (f", {known} known already." if known else "."))
+    other = sum(map(is_of_other_code, known))
+    tell(
+        f"{new} to {verb} with {workers}"
+        + (f", {len(known)} known already" if known else "")
+        + (f", {other} of them by other code (--fresh computes them anew)." if other else ".")
+    )
 
 
 def _write_configurations(
@@ -174,8 +196,14 @@ def _write_configurations(
 def _line(candidate: Candidate, fit: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     shown = ("validation_nll", "validation_mse", "best_epoch", "epochs", "seconds", "parameters")
     told = {name: fit.get(name) for name in shown}
-    hidden = ("stage", "model", "trial", "data", "sporadic")
-    return {**candidate.row, **told, **{name: value for name, value in test.items() if name not in hidden}}
+    hidden = ("stage", "model", "trial", "data", "code", "sporadic")
+    scores = {name: value for name, value in test.items() if name not in hidden}
+    return {**candidate.row, **told, **scores, "other_code": is_of_other_code(fit) or is_of_other_code(test)}
+
+
+def _origin(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the log says of where a result came from."""
+    return {name: record[name] for name in ("key", "code", "model", "fold")}
 
 
 def _scores(record: Mapping[str, Any]) -> dict[str, float | None]:

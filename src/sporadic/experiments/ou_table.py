@@ -12,7 +12,7 @@ from sporadic.experiments.crews import AbstractCrew
 from sporadic.experiments.measuring import Candidate, Tell, measure, write_results
 from sporadic.experiments.protocols import PAPER
 from sporadic.experiments.published import OU
-from sporadic.experiments.tables import Table
+from sporadic.experiments.tables import Table, marked
 from sporadic.experiments.trials import Trial
 from sporadic.scores import clustered_mean
 
@@ -35,7 +35,9 @@ ROWS = {model: {**TRAINING, "model": model} for model in (*FAMILY, *VARIATIONAL)
 _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1}
 
 
-def ou_table(folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, read_tests: bool = True) -> Table | None:
+def ou_table(
+    folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, read_tests: bool = True, fresh: bool = False
+) -> Table | None:
     """Every setting × model; how far each model is from the exact filter, in nats, with its standard error."""
     plan = {
         "full": (10_000, SETTINGS, tuple(ROWS), {}, (0,)),
@@ -49,7 +51,7 @@ def ou_table(folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, read_te
         for row in (EXACT, MATCHED, *rows)
         for seed in seeds
     ]
-    results = measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests)
+    results = measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests, fresh=fresh)
     if results is None:
         return None
     results = results.join(distances(results))
@@ -107,7 +109,7 @@ def _row(labels: Any, group: pd.DataFrame) -> list[str]:
     behind = "" if model == EXACT else f"{group['behind'].mean():.4f} ± {error:.4f}"
     return [
         setting,
-        model,
+        marked(model, group),
         f"{group['nll'].mean():.4f}",
         "" if nll is None else f"{nll:.3f}",
         f"{group['mse'].mean():.5f}",

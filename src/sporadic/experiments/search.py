@@ -2,11 +2,12 @@
 
 Every trial is fitted on the training part of one fold and judged by its validation part; the test part is not touched.
 A trial that does badly after some epochs is stopped early. Results go to the store under the same keys as those of any
-experiment, so a choice that was fitted before is not fitted again.
+experiment, so a choice that was fitted before is not fitted again, unless by other code and the search is to be fresh.
 """
 
 import json
 import math
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,11 +21,12 @@ from sporadic.experiments.crews import RETRIES, AbstractCrew
 from sporadic.experiments.measuring import Clock, Tell
 from sporadic.experiments.spaces import Choice, Space
 from sporadic.experiments.store import Store
-from sporadic.experiments.trials import Trial, described, fit_trial
+from sporadic.experiments.trials import Trial, described, fit_trial, is_of_other_code
 from sporadic.storage import write_file, write_json
 from sporadic.training import Epoch
 
 PLAN, TRIALS, BEST = "search.json", "trials.csv", "best.toml"
+_STUDY, _TUNE = "study.log", "tune"  # how far Optuna and Ray Tune are
 _LAST = 10**6  # the epoch that says a trial is over, for Ray Tune
 _WORST = 1e9  # for a trial that diverged
 
@@ -53,8 +55,8 @@ class Search:
         return {"key": self.trial.key, "options": dict(self.trial.options), "space": space, "seed": self.seed}
 
 
-def claim(search: Search, folder: Path) -> None:
-    """Makes sure that a folder holds this search or none."""
+def claim(search: Search, folder: Path, *, fresh: bool = False) -> None:
+    """Makes sure that a folder holds this search or none; and if it is to be `fresh`, nothing that other code found."""
     folder.mkdir(parents=True, exist_ok=True)
     path, mine = folder / PLAN, search.to_json()
     if path.exists() and json.loads(path.read_text()) != json.loads(json.dumps(mine)):
@@ -62,6 +64,19 @@ def claim(search: Search, folder: Path) -> None:
             f"The folder {str(folder)!r} holds another search, of other data, options or space: choose another folder."
         )
     write_json(path, mine)
+    if fresh:
+        _discard_other_code(folder)
+
+
+def _discard_other_code(folder: Path) -> None:
+    """Takes out the trials of other code, and the studies that learned from them."""
+    store = Store(folder / "store")
+    others = [record["key"] for record in store.frame().to_dict("records") if is_of_other_code(record)]
+    if others:
+        (folder / _STUDY).unlink(missing_ok=True)
+        shutil.rmtree(folder / _TUNE, ignore_errors=True)
+    for key in others:
+        store.discard(key)
 
 
 def try_out(search: Search, values: Mapping[str, Any], folder: Path, *, report: Callable[[int, float], None]) -> float:
@@ -86,9 +101,11 @@ def try_out(search: Search, values: Mapping[str, Any], folder: Path, *, report: 
 # -- Optuna ------------------------------------------------------------------------------------------------------------
 
 
-def search_locally(search: Search, folder: Path, *, trials: int, crew: AbstractCrew, tell: Tell) -> pd.DataFrame:
+def search_locally(
+    search: Search, folder: Path, *, trials: int, crew: AbstractCrew, tell: Tell, fresh: bool = False
+) -> pd.DataFrame:
     """So many trials in all; those that an earlier run finished count. Needs the extra `scale` (Optuna)."""
-    claim(search, folder)
+    claim(search, folder, fresh=fresh)
     study = _study(search, folder)
     finished = sum(trial.state.is_finished() for trial in study.trials)
     jobs = [(search, folder, number) for number in range(trials) if not _is_done(study, number)]
@@ -108,7 +125,7 @@ def _study(search: Search, folder: Path) -> Any:
         raise OptionError('A search needs Optuna: pip install "sporadic[scale]".') from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna.create_study(
-        storage=JournalStorage(JournalFileBackend(str(folder / "study.log"))),
+        storage=JournalStorage(JournalFileBackend(str(folder / _STUDY))),
         study_name="search",
         direction="minimize",
         sampler=optuna.samplers.TPESampler(seed=None),
@@ -161,15 +178,15 @@ def _suggest(trial: Any, name: str, part: Any) -> Any:
 # -- Ray Tune ----------------------------------------------------------------------------------------------------------
 
 
-def search_on_ray(search: Search, folder: Path, *, trials: int, tell: Tell) -> pd.DataFrame:
+def search_on_ray(search: Search, folder: Path, *, trials: int, tell: Tell, fresh: bool = False) -> pd.DataFrame:
     """The same on the cluster that this process is connected to, stopped early by ASHA. The folder is a shared one."""
     from ray import tune
     from ray.tune.schedulers import ASHAScheduler
 
-    claim(search, folder)
+    claim(search, folder, fresh=fresh)
     place = folder.resolve()
     trainable = tune.with_resources(tune.with_parameters(_ray_trial, search=search, folder=place), {"cpu": 1})
-    begun = place / "tune" / "search"
+    begun = place / _TUNE / "search"
     if tune.Tuner.can_restore(str(begun)):
         tell("Going on with the search that is in this folder.")
         tuner = tune.Tuner.restore(str(begun), trainable, resume_unfinished=True, restart_errored=True)
@@ -185,7 +202,7 @@ def search_on_ray(search: Search, folder: Path, *, trials: int, tell: Tell) -> p
             ),
             run_config=tune.RunConfig(
                 name="search",
-                storage_path=str(place / "tune"),
+                storage_path=str(place / _TUNE),
                 failure_config=tune.FailureConfig(max_failures=RETRIES),
                 verbose=0,
             ),
@@ -234,6 +251,7 @@ def write_search(search: Search, folder: Path) -> pd.DataFrame:
     table["stopped_early"] = records["stage"] == "pruned"
     for name in ("validation_nll", "validation_mse", "epochs", "seconds", "key"):
         table[name] = records.get(name, math.nan)
+    table["other_code"] = [is_of_other_code(record) for record in records.to_dict("records")]
     table = table.sort_values(["stopped_early", "validation_nll"], kind="stable").reset_index(drop=True)
     write_file(folder / TRIALS, table.to_csv(index=False).encode())
     best = {**search.trial.options, **table.iloc[0][list(search.space)].to_dict()}

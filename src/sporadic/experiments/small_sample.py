@@ -16,7 +16,7 @@ from sporadic.experiments.measuring import Candidate, Tell, measure, write_resul
 from sporadic.experiments.protocols import protocol_of
 from sporadic.experiments.published import ABLATION, SMALL_SAMPLE
 from sporadic.experiments.sources import FOLDS, panel_of, recognise
-from sporadic.experiments.tables import Table, spread
+from sporadic.experiments.tables import Table, marked, spread
 from sporadic.experiments.trials import Trial
 
 OURS = "gru-ode-bayes"
@@ -30,20 +30,22 @@ _SMALL = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "batch_size": 10, "ma
 
 
 def small_sample(
-    given: str, folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, folds: int = FOLDS, read_tests: bool = True
-) -> Table | None:
+    given: str, folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, folds: int = FOLDS, read_tests: bool = True,
+    fresh: bool = False,
+) -> Table | None:  # fmt: skip
     """gru-ode-bayes, its discretised twin and neural-ode-vae-mask with 1,000, 2,000 and all training series.
 
     Smaller training sets are parts of larger ones; validation and test sets stay as they are.
     """
     sizes = {"full": SIZES, "quick": (100, 200), "smoke": (20,)}[mode]
     results, title = _measured(given, folder, (OURS, "gru-discretized-bayes", "neural-ode-vae-mask"), sizes,
-                               mode=mode, crew=crew, tell=tell, folds=folds, read_tests=read_tests)  # fmt: skip
+                               mode=mode, crew=crew, tell=tell, folds=folds, read_tests=read_tests,
+                               fresh=fresh)  # fmt: skip
     if results is None:
         return None
     rows = [
         [
-            f"{model}, {_words(size)}",
+            marked(f"{model}, {_words(size)}", group),
             *_compared(group, results[(results["model"] == OURS) & (results["size"] == size)]),
             *SMALL_SAMPLE[str(model)].get(None if size == 0 else size, ("", "")),
         ]
@@ -53,16 +55,18 @@ def small_sample(
 
 
 def ablation(
-    given: str, folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, folds: int = FOLDS, read_tests: bool = True
-) -> Table | None:
+    given: str, folder: Path, *, mode: str, crew: AbstractCrew, tell: Tell, folds: int = FOLDS, read_tests: bool = True,
+    fresh: bool = False,
+) -> Table | None:  # fmt: skip
     """GRU-Bayes against the MLP that the paper puts in its place."""
     sizes = {"full": (None,), "quick": (200,), "smoke": (20,)}[mode]
     results, title = _measured(given, folder, tuple(ABLATION), sizes,
-                               mode=mode, crew=crew, tell=tell, folds=folds, read_tests=read_tests)  # fmt: skip
+                               mode=mode, crew=crew, tell=tell, folds=folds, read_tests=read_tests,
+                               fresh=fresh)  # fmt: skip
     if results is None:
         return None
     rows = [
-        [str(model), *_compared(group, results[results["model"] == OURS]), *ABLATION[str(model)]]
+        [marked(str(model), group), *_compared(group, results[results["model"] == OURS]), *ABLATION[str(model)]]
         for model, group in results.groupby("model", sort=False)
     ]
     return _written(f"GRU-Bayes or an MLP: {title}", rows, results, folder, mode)
@@ -70,7 +74,7 @@ def ablation(
 
 def _measured(
     given: str, folder: Path, models: Sequence[str], sizes: Sequence[int | None], *, mode: str, crew: AbstractCrew,
-    tell: Tell, folds: int, read_tests: bool,
+    tell: Tell, folds: int, read_tests: bool, fresh: bool,
 ) -> tuple[pd.DataFrame | None, str]:  # fmt: skip
     name, source = recognise(given)
     protocol = protocol_of(name)
@@ -91,7 +95,7 @@ def _measured(
         for fold in folds_for(source, folds, mode)
     ]  # fmt: skip
     title = f"{protocol.title}, the next {protocol.next_k} time points after {protocol.cutoff:g}"
-    return measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests), title
+    return measure(candidates, folder, crew=crew, tell=tell, read_tests=read_tests, fresh=fresh), title
 
 
 def _words(size: Any) -> str:

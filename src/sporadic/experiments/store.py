@@ -1,5 +1,6 @@
 """The store: one Parquet table of results in a folder, a file per result, and the models and runs behind them."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,12 @@ class Store:
             return None
         return _read(str(self._path(key, stage))).to_dict("records")[0]  # pyright: ignore[reportReturnType]
 
+    def discard(self, key: str) -> None:
+        """Takes out all that came of a trial; its fit goes after what was made of it."""
+        for stage in ("test", "pruned", "fit"):
+            self._path(key, stage).unlink(missing_ok=True)
+        shutil.rmtree(self.model(key), ignore_errors=True)
+
     def frame(self) -> pd.DataFrame:
         """All results, sorted by key and stage; columns that a stage does not have are empty."""
         if not any(self._results.glob("*.parquet")):
@@ -52,7 +59,7 @@ class Store:
         return self.folder / "models" / key
 
     def checkpoint(self, key: str) -> Path:
-        """Where a fit that is going on is kept."""
+        """Where fits that are going on are kept, each under the digest of its code."""
         return self.folder / "running" / key
 
     @property

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 MODES = ("full", "quick", "smoke")
+OTHER_CODE = "†"
+FOOTNOTE = f"{OTHER_CODE} computed by other code; --fresh computes it anew."
 _SMALL_PRINT = {
     "full": "",
     "quick": "QUICK RUN: fewer series, epochs and models than the paper's protocol asks for. ",
@@ -33,7 +35,8 @@ class Table:
 
     @property
     def caption(self) -> str:
-        return _SMALL_PRINT[self.mode] + " ".join(self.notes)
+        is_marked = any(cell.endswith(OTHER_CODE) for row in self.rows for cell in row)
+        return _SMALL_PRINT[self.mode] + " ".join(self.notes) + (f"\n\n{FOOTNOTE}" if is_marked else "")
 
     def markdown(self) -> str:
         lines = [self.headings, ["---", *(["--:"] * (len(self.headings) - 1))], *self.rows]
@@ -56,6 +59,11 @@ class Table:
 
     def write(self, folder: Path) -> None:
         write_file(folder / "table.md", self.markdown().encode())
+
+
+def marked(name: str, results: pd.DataFrame) -> str:
+    """A row's name, with a dagger if any of its results were computed by other code."""
+    return f"{name} {OTHER_CODE}" if results["other_code"].any() else name
 
 
 def spread(values: pd.Series, digits: int = 3) -> str:

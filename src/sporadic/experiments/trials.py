@@ -5,11 +5,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from sporadic.code_digest import Code
 from sporadic.errors import DivergedError, OptionError
 from sporadic.experiments.sources import Source, fingerprint_of, folds_of, panel_of
 from sporadic.experiments.store import Store
@@ -28,7 +30,7 @@ ORACLES = {"ou-oracle": OUFilter, "ou-moment-matched": MomentMatchedOUFilter}
 
 @dataclass(frozen=True)
 class Trial:
-    """What one fit depends on; nothing else does, so equal keys mean equal results.
+    """What one fit depends on besides the code, so that equal keys and equal code mean equal results.
 
     `series` limits training to the first so many series of a fixed random order, so that smaller sets are parts of
     larger ones; validation and test stay whole. `covariates` says whether the model sees the static ones.
@@ -76,7 +78,8 @@ class Trial:
 def fit_trial(trial: Trial, store: Store, *, on_epoch: Callable[[Epoch], None] = lambda epoch: None) -> dict[str, Any]:
     """Fits, keeps the model in the store, and gives back (and records) what happened; the test series are not touched.
 
-    A fit that was killed goes on from its last epoch. One that diverges at once is a result as well: infinite scores.
+    A fit that was killed goes on from its last epoch, unless the code has changed since. One that diverges at once is a
+    result as well: infinite scores.
     """
     key = trial.key
     if (known := store.find(key, "fit")) is not None:
@@ -90,7 +93,7 @@ def fit_trial(trial: Trial, store: Store, *, on_epoch: Callable[[Epoch], None] =
         return store.add(record | {"validation_nll": score.nll, "validation_mse": score.mse, "seconds": 0.0})
     try:
         forecaster.fit(train, validation=validation, cutoff=trial.cutoff, next_k=trial.next_k, progress=False,
-                       checkpoint=checkpoint, on_epoch=on_epoch)  # fmt: skip
+                       checkpoint=checkpoint / record["code"], on_epoch=on_epoch)  # fmt: skip
     except DivergedError:
         return store.add(record | {"validation_nll": np.inf, "validation_mse": np.inf, "epochs": 0, "seconds": 0.0})
     forecaster.save(store.model(key), force=True)
@@ -152,8 +155,21 @@ def described(trial: Trial, key: str, stage: str) -> dict[str, Any]:
         "fold": trial.fold,
         "trial": json.dumps(asdict(trial), sort_keys=True),
         "data": fingerprint_of(trial.data),
+        "code": code_of(trial.model),
         "sporadic": version("sporadic"),
     }
+
+
+@cache
+def code_of(model: str) -> str:
+    """The digest of the code that fits and scores a trial's model."""
+    code = Code((ORACLES[model].__module__,)) if model in ORACLES else Code.of_model(model)
+    return code.digest()
+
+
+def is_of_other_code(record: Mapping[Any, Any]) -> bool:
+    """Whether a result was computed by other code than today's, or nobody knows by which."""
+    return record.get("code") != code_of(record["model"])
 
 
 def _by_all_data(trial: Trial, score: Score) -> dict[str, float]:

@@ -16,12 +16,14 @@ from sporadic.experiments.figures import brusselator, jump, path, refining, samp
 from sporadic.experiments.figures.drawing import Drawing
 from sporadic.experiments.figures.fits import BRUSSELATOR, CORRELATED, INDEPENDENT, SIZES, VARIATIONAL, Size
 from sporadic.experiments.measuring import fit_all, store_beside
+from sporadic.experiments.trials import is_of_other_code
 from sporadic.forecaster import Forecaster
 from sporadic.persistence import load
 from sporadic.plots.canvas import blank
 from sporadic.storage import read_json, write_json
 
 FACTS = "figures.json"
+OTHER_CODE = "fitted by other code: --fresh fits anew"
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,25 @@ PLANS = (
 
 
 def draw_figures(
-    folder: Path, *, mode: str, crew: AbstractCrew, tell: Callable[[str], None], only: Sequence[str] = ()
-) -> list[Path]:
+    folder: Path, *, mode: str, crew: AbstractCrew, tell: Callable[[str], None], only: Sequence[str] = (),
+    fresh: bool = False,
+) -> list[Path]:  # fmt: skip
     """Draws the figures (or `only` some, by number or name) into a folder, beside `figures.json` with all numbers."""
     size = SIZES[one_of("mode", mode, tuple(SIZES))]
     plans = chosen(only)
     blank(1, 1)  # without matplotlib, say so before hours of fitting
-    fitted = _fitted(folder, plans, size, crew, tell)
+    names = list(dict.fromkeys(name for plan in plans for name in plan.fits))
+    records = fit_all([size.trial(name) for name in names], folder, crew=crew, tell=tell, fresh=fresh)
+    fits = dict(zip(names, records, strict=True))
+    fitted = _loaded(fits, folder)
     paths: list[Path] = []
     facts = _kept(folder / FACTS, mode)
     for plan in plans:
         drawing = plan.draw(fitted, size)
-        paths += drawing.save(folder, plan.stem, size.small_print)
-        facts[plan.stem] = drawing.facts
+        of_other_code = any(is_of_other_code(fits[name]) for name in plan.fits)
+        small_print = "; ".join(filter(None, (size.small_print, OTHER_CODE if of_other_code else "")))
+        paths += drawing.save(folder, plan.stem, small_print)
+        facts[plan.stem] = {**drawing.facts, "other_code": True} if of_other_code else drawing.facts
         for sentence in (f"Figure {plan.number}: {paths[-2].name}, {paths[-1].name}.", *drawing.words):
             tell(sentence)
     write_json(folder / FACTS, {"mode": mode, "figures": dict(sorted(facts.items()))})
@@ -79,17 +87,13 @@ def chosen(only: Sequence[str]) -> list[Plan]:
     return [plan for plan in PLANS if not only or plan.number in wanted]
 
 
-def _fitted(
-    folder: Path, plans: Sequence[Plan], size: Size, crew: AbstractCrew, tell: Callable[[str], None]
-) -> dict[str, Forecaster]:
-    """Every fit that some figure needs, once."""
-    names = list(dict.fromkeys(name for plan in plans for name in plan.fits))
-    records = fit_all([size.trial(name) for name in names], folder, crew=crew, tell=tell)
-    for name, record in zip(names, records, strict=True):
+def _loaded(fits: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Forecaster]:
+    """The models of some fits."""
+    for name, record in fits.items():
         if not np.isfinite(record["validation_nll"]):
             raise DivergedError(f"The fit {name!r} diverged, so there is nothing to draw from it.")
     store = store_beside(folder)
-    return {name: load(store.model(record["key"])) for name, record in zip(names, records, strict=True)}
+    return {name: load(store.model(record["key"])) for name, record in fits.items()}
 
 
 def _kept(path: Path, mode: str) -> dict[str, Any]:
