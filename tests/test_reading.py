@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sporadic.cluster.partitions import Partitions
+from sporadic.commands.data_options import DataOptions
 from sporadic.errors import (
     EmptyFrameError,
     FileError,
@@ -135,9 +137,53 @@ def test_wide_files(write: Write) -> None:
     assert renamed.variables == ("value",)
 
 
-def test_a_column_without_a_name_is_left_out_and_names_differ_in_case(write: Write) -> None:
-    assert read(write("data.csv", ",id,time,a,A\n0,1,2,3,4\n")).variables == ("a", "A")
+def test_names_differ_in_case(write: Write) -> None:
+    assert read(write("data.csv", "id,time,a,A\n1,2,3,4\n")).variables == ("a", "A")
+
+
+@given(rows=st.integers(1, 5), first=st.integers(-1, 3), place=st.integers(0, 3), named=st.booleans())
+def test_a_column_without_a_name_is_left_out_only_if_that_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, rows: int, first: int, place: int, named: bool
+) -> None:
+    path = tmp_path_factory.mktemp("nameless") / "data.csv"
+    frame = pd.DataFrame({"id": 7, "time": range(rows), "x": 0.5})
+    frame.insert(place, "y" if named else "", range(first, first + rows))
+    frame.to_csv(path, index=False)
+    if named or first in (0, 1):
+        assert set(read(path).variables) == ({"x", "y"} if named else {"x"})
+    else:
+        with pytest.raises(FileError, match=rf"Column {place + 1} of .* holds values but has no name\. Give it one"):
+            read(path)
+
+
+def test_an_empty_column_needs_no_name(write: Write) -> None:
     assert read(write("spaced.csv", "id, time, a,\n1, 2, 3,\n")).variables == ("a",)
+    with pytest.raises(FileError, match="Column 4"):
+        read(write("late.csv", "id,time,a,\n1,2,3,\n1,3,3,low\n"))
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"Bili": [2.0]}, r"2\.parquet' lacks 'bili' and has 'Bili', unlike '.*1\.parquet': all parts"),
+        ({"bilirubin": [2.0]}, "lacks 'bili' and has 'bilirubin'"),
+        ({"bili": [2.0], "age": [50]}, r"2\.parquet' has 'age', unlike"),
+        ({}, r"2\.parquet' lacks 'bili', unlike"),
+    ],
+)
+def test_a_part_with_other_columns_is_named(tmp_path: Path, other: dict[str, list], words: str) -> None:
+    pa.parquet.write_table(pa.table({"id": [1], "time": [0], "bili": [1.0]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"id": [2], "time": [0], **other}), tmp_path / "2.parquet")
+    for look in (read, describe_file, lambda path: Partitions.of(path, DataOptions().reading())):
+        with pytest.raises(FileError, match=words) as caught:
+            look(tmp_path)
+        one_sentence(caught.value)
+
+
+def test_the_columns_of_parts_may_be_in_any_order(tmp_path: Path) -> None:
+    pa.parquet.write_table(pa.table({"id": [1], "time": [0], "x": [1.0]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"x": [2], "id": [2], "time": [0]}), tmp_path / "2.parquet")
+    assert read(tmp_path).value.tolist() == [1, 2]
 
 
 def test_other_encodings(write: Write) -> None:

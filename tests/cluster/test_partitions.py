@@ -42,13 +42,13 @@ def test_the_panels_of_the_files_are_the_panel_of_all(tmp_path: Path):
         pd.testing.assert_frame_equal(panel.static, expected.static)
 
 
-def test_a_file_is_read_with_the_types_and_columns_of_all(tmp_path: Path):
+def test_a_file_is_read_with_the_types_of_all(tmp_path: Path):
     folder = tmp_path / "data"
     folder.mkdir()
     with duckdb.connect() as database:
-        database.execute(f"copy (select 7 as id, 1 as time, 2.5 as x) to '{folder}/one.parquet'")
-        database.execute(f"copy (select 'A7' as id, 1.5 as time, 3.5 as y) to '{folder}/two.parquet'")
-        database.execute(f"copy (select 'A8' as id, 1.5 as time, 3.5 as y limit 0) to '{folder}/none.parquet'")
+        database.execute(f"copy (select 7 as id, 1 as time, 2.5 as x, null as y) to '{folder}/one.parquet'")
+        database.execute(f"copy (select 'A7' as id, 1.5 as time, null as x, 3.5 as y) to '{folder}/two.parquet'")
+        database.execute(f"copy (select 'A8' as id, 1.5 as time, 2 as x, 3.5 as y limit 0) to '{folder}/none.parquet'")
     (folder / "_notes.parquet").write_text("hidden")
     partitions = Partitions.of(folder, reading())
     assert [file.name for file in partitions.files] == ["one.parquet", "two.parquet"]

@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from sporadic.database import connect, errors
-from sporadic.errors import FileError, one_of, quote, such
+from sporadic.errors import FileError, listed, one_of, quote, such
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -80,8 +81,8 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def read_parquet(files: Sequence[Path], columns: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Parquet files, one below the other. `columns`, with DuckDB's types, says what the table is to have, whichever
-    of them these files lack; otherwise it is what they have. Folder names such as year=2020 are no columns."""
+    """Parquet files, one below the other. `columns` are those of all parts, with DuckDB's types, where these files are
+    only some of them. Folder names such as year=2020 are no columns."""
     with parquet(files) as (database, places):
         if columns is None:
             database.execute(f"create temp table entries as from {PARTS}", [places])
@@ -106,7 +107,26 @@ def parquet(files: Sequence[Path]) -> Iterator[tuple["DuckDBPyConnection", list[
                 raise FileError(f"{_name(path)} is not a Parquet file, whatever its name says.")
     with _told_simply(files[0] if len(files) == 1 else files[0].parent), connect() as database:
         database.execute("set TimeZone = 'UTC'")
-        yield database, [_unexpanded(path) for path in files]
+        places = [_unexpanded(path) for path in files]
+        _check_alike(database, places)
+        yield database, places
+
+
+def _check_alike(database: "DuckDBPyConnection", places: list[str]) -> None:
+    """All parts have the same columns: values under another name would be missing, and nobody would see it."""
+    first, *others = database.execute(
+        "select file_name, list(name) from parquet_schema(?) where column_id > 0 group by file_name order by file_name",
+        [places],
+    ).fetchall()
+    for part, names in others:
+        lacking, unknown = ([name for name in a if name not in b] for a, b in ((first[1], names), (names, first[1])))
+        if lacking or unknown:
+            lacks = [f"lacks {listed(lacking)}"] if lacking else []
+            has = [f"has {listed(unknown)}"] if unknown else []
+            raise FileError(
+                f"{_name(Path(part))} {' and '.join(lacks + has)}, unlike {_name(Path(first[0]))}: all parts of a table "
+                "must have the same columns. Rename them, or add an empty one where nothing was observed."
+            )
 
 
 def identifier(name: str) -> str:
@@ -149,7 +169,16 @@ def _read_csv(path: Path, suffix: str, ids: Collection[str], encoding: str) -> p
             wanted.append(f"try_cast(c{number} as {kinds[0]})" if kinds else f"c{number}")
         table = database.execute(f"select {', '.join(wanted)} from entries").df()
     table.columns = pd.Index(header)
-    return table.loc[:, table.columns != ""]  # a column without a name is a writer's row number
+    for number in np.flatnonzero(table.columns == ""):
+        _check_nameless(table.iloc[:, number], f"Column {number + 1} of {_name(path)}")
+    return table.loc[:, table.columns != ""]
+
+
+def _check_nameless(column: pd.Series, which: str) -> None:
+    """A column without a name may be left out if it is empty or a writer's row numbers, from 0 or from 1."""
+    is_row_number = any(np.array_equal(column, np.arange(len(column)) + first) for first in (0, 1))
+    if column.notna().any() and not is_row_number:
+        raise FileError(f"{which} holds values but has no name. Give it one in the first line of the file.")
 
 
 def _header(path: Path, suffix: str, encoding: str) -> tuple[list[str], str]:
