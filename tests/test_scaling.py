@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sporadic import Panel
 from sporadic.errors import OptionError, VariableError
@@ -34,6 +36,28 @@ def test_a_large_constant_is_no_spread():
     """Rounding makes the standard deviation of equal numbers a little more than zero."""
     scaling = Scaling.fit(Panel.from_wide(wide(a=[1e9 + 0.1] * 5)))
     assert scaling.scale.tolist() == [1]
+
+
+@given(
+    values=st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=5, max_size=5),
+    power=st.integers(-300, 300),
+)
+def test_the_unit_of_a_variable_does_not_matter(values: list[float], power: int):
+    """Fluxes and molar traces are as good as any numbers; a power of two changes no digit."""
+    factor = 2.0**power
+    ages = pd.DataFrame({"id": [1, 2], "age": values[:2]})
+    panel = Panel.from_wide(wide(a=values), static=ages)
+    other = Panel.from_wide(wide(a=np.array(values) * factor), static=ages.assign(age=ages["age"] * factor))
+    scaling, scaled = Scaling.fit(panel), Scaling.fit(other)
+    np.testing.assert_array_equal(
+        scaled.encode(other.value, other.variable), scaling.encode(panel.value, panel.variable)
+    )
+    np.testing.assert_array_equal(scaled.encode_static(other), scaling.encode_static(panel))
+
+
+def test_logarithms_that_differ_by_rounding_only_are_constant():
+    panel = Panel.from_wide(wide(a=[1.0, 1 + 2e-16, 1.0, 1 + 2e-16, 1.0]))
+    assert Scaling.fit(panel, likelihood="log-normal").scale.tolist() == [1]
 
 
 def test_a_variable_that_was_never_observed_is_left_alone():

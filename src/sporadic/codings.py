@@ -243,7 +243,9 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
         return replace(coding, spread=spread)
     inner = value[value != coding.point]
     inner = inner - coding.point if isinstance(kind, kinds.ZeroInflated) and coding.log else inner
-    location, scale = location_and_scale(np.log(inner) if coding.log else inner, pool)
+    location, scale = (
+        location_and_scale(np.log(inner), pool, size=1.0) if coding.log else location_and_scale(inner, pool)
+    )
     start = ()
     if isinstance(kind, kinds.ZeroInflated):
         others = pool.sum(len(inner))
@@ -327,13 +329,16 @@ def _standard_moment(values: np.ndarray, power: int, pool: AbstractPool) -> floa
     return moment / variance ** (power / 2) if variance > 0 else 0.0
 
 
-def location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE) -> tuple[float, float]:
-    """Mean and standard deviation; 0 and 1 of nothing, and 1 of what does not vary."""
+def location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE, *, size: float = 0.0) -> tuple[float, float]:
+    """Mean and standard deviation; 0 and 1 of nothing, and 1 of what varies by no more than rounding.
+
+    Rounding is relative to the largest value, or to `size` if that is more: logarithms are as exact as numbers around 1.
+    """
     count = pool.sum(len(values))
     if not count:
         return 0.0, 1.0
     mean = float(pool.sum(np.sum(values)) / count)
     away = values - mean
     spread = float(np.sqrt(pool.sum(np.sum(away * away)) / count))
-    size = float(pool.largest(np.max(np.abs(values), initial=0.0)))
-    return mean, spread if spread > 1e-12 * max(1.0, size) else 1.0
+    size = float(pool.largest(np.max(np.abs(values), initial=size)))
+    return mean, spread if spread > 1e-12 * size else 1.0
