@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sporadic.errors import OptionError, QueryError, VariableError
 from sporadic.panel import Panel, ragged_rows
+from sporadic.reading import read
 from tests.tables import KEYS, TO_LIBRARY, canonical, long_frames, naive_split, naive_until
 
 LIBRARY = pytest.mark.parametrize("library", sorted(TO_LIBRARY))
@@ -39,6 +40,24 @@ def same_panel(one: Panel, other: Panel) -> None:
 
 
 # -- round trips -------------------------------------------------------------------------------------------------------
+
+
+@LIBRARY
+@given(values=st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=5))
+def test_words_and_numbers_make_the_round_trip_together(
+    library: str, tmp_path_factory: pytest.TempPathFactory, values: list[float]
+) -> None:
+    frame = pd.DataFrame(
+        {"id": 1, "time": range(len(values)), "x": values, "grade": ["high", *["low"] * len(values)][1:]}
+    )
+    panel = Panel.from_wide(TO_LIBRARY[library](frame))
+    long = panel.to_long()
+    path = tmp_path_factory.mktemp("long") / "data.csv"
+    canonical(long).to_csv(path, index=False)
+    for back in (Panel.from_long(long, variables=panel.variables), read(path, variables=panel.variables)):
+        assert (back.variables, back.words) == (panel.variables, panel.words)
+        assert back.variable.tolist() == panel.variable.tolist()
+        assert back.value.tolist() == panel.value.tolist()
 
 
 @LIBRARY

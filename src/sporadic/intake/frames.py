@@ -94,4 +94,7 @@ def _portable(values: pd.Series) -> Any:
     if isinstance(values.dtype, np.dtype) and values.dtype.kind == "M":
         unit = "ns" if values.dtype == "datetime64[ns]" else "us"
         return values.to_numpy().astype(f"datetime64[{unit}]")
-    return values.astype(object).where(values.notna(), None).to_list()
+    cells = values.astype(object).where(values.notna(), None).to_list()
+    if any(isinstance(cell, str) for cell in cells):  # words and numbers together are text
+        cells = [cell if cell is None else str(cell) for cell in cells]
+    return cells
