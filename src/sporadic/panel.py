@@ -43,6 +43,7 @@ class Panel:
     backend: nw.Implementation
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of variables whose values are places in them
     truth: Any = None
+    named: bool = True  # whether its variables were named, unlike the columns that a wide table happened to have
     labels: pd.DataFrame | None = None  # outcomes that nobody knew at the time: a row per series, its id and what came
     folds: Sequence[Any] | None = None  # which series train, validate and test; gone when series are selected
 
@@ -52,8 +53,8 @@ class Panel:
     def from_long(cls, frame: Any, *, id: Any = "id", time: Any = "time", variable: Any = "variable",
                   value: Any = "value", variables: Iterable[Any] | None = None, static: Any = None,
                   controls: Any = None, origin: Any = "first", end: Any = None, time_scale: Any = "auto",
-                  outliers: Any = None, bin_width: Any = None, duplicates: Any = "error",
-                  absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
+                  outliers: Any = None, bin_width: Any = None, duplicates: Any = "error", absent: Any = "error",
+                  invalid: Any = "error", exclude: Iterable[Any] | None = None) -> "Panel":  # fmt: skip
         """One row per observation: id, time, variable, value. An empty value says that nothing was observed.
 
         **Arguments:**
@@ -74,20 +75,25 @@ class Panel:
             "first", "last", or a rule per variable.
         - `absent`: "error" or "fill", for ids that the static or control table lacks.
         - `invalid`: "error" or "drop", for rows without id or time, text among numbers, and infinite values.
+        - `exclude`: variables to leave out.
         """
-        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid)
+        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid,
+                          exclude)  # fmt: skip
         return cls._sound(assemble_long(frame, id, time, variable, value, variables, options))
 
     @classmethod
     def from_wide(cls, frame: Any, *, id: Any = "id", time: Any = "time", variables: Iterable[Any] | None = None,
                   static: Any = None, controls: Any = None, origin: Any = "first", end: Any = None,
                   time_scale: Any = "auto", outliers: Any = None, bin_width: Any = None,
-                  duplicates: Any = "error", absent: Any = "error", invalid: Any = "error") -> "Panel":  # fmt: skip
+                  duplicates: Any = "error", absent: Any = "error", invalid: Any = "error",
+                  exclude: Iterable[Any] | None = None) -> "Panel":  # fmt: skip
         """One row per time point, one column per variable; NaN or empty = not observed. Arguments as in `from_long`.
 
-        Without `variables`, every column that is not the id, the time, a covariate or a control is one.
+        Without `variables`, every column that is not the id, the time, a covariate, a control or in `exclude` is one.
+        Of such columns `fit` asks what they are if they differ between series, but never change within one.
         """
-        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid)
+        options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid,
+                          exclude)  # fmt: skip
         return cls._sound(assemble_wide(frame, id, time, variables, options))
 
     @classmethod

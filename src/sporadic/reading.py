@@ -19,8 +19,8 @@ def read(path: str | Path, *, id: str = "id", time: str = "time", variable: str 
     """A panel from a CSV, TSV (both also as .gz) or Parquet file, or a folder of Parquet files.
 
     The file is long when it has the variable and value columns, otherwise wide. `static` and `controls` may be files as
-    well. Further options (origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid) as in
-    `Panel.from_long`.
+    well. Further options (origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid,
+    exclude) as in `Panel.from_long`.
     """
     table, static, controls = _tables(path, id, static, controls, encoding)
     shared = {"id": id, "time": time, "variables": variables, "static": static, "controls": controls, **options}

@@ -42,6 +42,14 @@ def test_the_panels_of_the_files_are_the_panel_of_all(tmp_path: Path):
         pd.testing.assert_frame_equal(panel.static, expected.static)
 
 
+def test_a_variable_may_be_left_out_though_some_files_lack_it(tmp_path: Path):
+    write_parts(LONG, tmp_path / "data", {"a": "1.parquet", "b": "2.parquet", "c": "3.parquet"})
+    partitions = Partitions.of(tmp_path / "data", reading(exclude=["y"]))
+    assert [partitions.panel([file]).variables for file in partitions.files] == [("x",)] * 3
+    with pytest.raises(DataError, match=r"has no variable 'z' to leave out; it has 'x', 'y'\."):
+        Partitions.of(tmp_path / "data", reading(exclude=["z"]))
+
+
 def test_a_file_is_read_with_the_types_of_all(tmp_path: Path):
     folder = tmp_path / "data"
     folder.mkdir()

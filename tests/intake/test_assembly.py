@@ -494,3 +494,23 @@ def test_duplicates_merge_by_their_rule(frame: pd.DataFrame, data: st.DataObject
     rule = data.draw(st.sampled_from(["mean", "sum", "first", "last"]))
     wanted = both.groupby(["id", "time", "variable"])["value"].agg(rule)
     np.testing.assert_allclose(Panel.from_long(both, duplicates=rule).value, wanted, rtol=1e-12)
+
+
+# -- leaving variables out ---------------------------------------------------------------------------------------------
+
+
+@given(frame=long_frames(), names=st.sets(st.sampled_from("abc"), min_size=1))
+def test_excluded_variables_are_as_if_they_had_not_been_there(frame: pd.DataFrame, names: set[str]) -> None:
+    wide = frame.pivot(index=["id", "time"], columns="variable", values="value").reset_index()
+    present = set(frame["variable"])
+    for make, table, rest in (
+        (Panel.from_long, frame, frame[~frame["variable"].isin(names)]),
+        (Panel.from_wide, wide, wide.drop(columns=list(names & present))),
+    ):
+        if not names < present:
+            with pytest.raises(DataError, match=r"exclude=|No column of the table is left"):
+                make(table, exclude=names)
+        else:
+            panel, wanted = make(table, exclude=names), make(rest)
+            assert panel.variables == wanted.variables
+            assert panel.value.tolist() == wanted.value.tolist()

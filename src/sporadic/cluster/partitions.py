@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sporadic.errors import DataError, OptionError, quote, such
-from sporadic.intake.assembly import is_long
+from sporadic.intake.assembly import is_long, wanted_variables
 from sporadic.intake.tables import PARTS, identifier, parquet, parquet_files, read_parquet
 from sporadic.panel import Panel
 from sporadic.preparation.folder import is_prepared
@@ -101,13 +101,14 @@ class Partitions:
 
     def _with_variables(self) -> "Partitions":
         """In a long table, the variables of all files, since one file may lack some."""
-        column = self.reading["variable"]
-        if self.reading["variables"] is not None or not self._is_long:
+        column, variables, exclude = (self.reading[name] for name in ("variable", "variables", "exclude"))
+        if not self._is_long or (variables is not None and not exclude):
             return self
         with parquet(self.files) as (database, places):
             found = database.execute(f"select distinct {identifier(column)} from {PARTS}", [places]).fetchall()
         names = sorted({str(name) for (name,) in found if name is not None and str(name).strip()})
-        return Partitions(self.files, self.rows, self.columns, {**self.reading, "variables": names})
+        wanted = list(wanted_variables(names, variables, exclude, column))
+        return Partitions(self.files, self.rows, self.columns, {**self.reading, "variables": wanted, "exclude": None})
 
 
 def _refuse_what_needs_all(path: Path, reading: Mapping[str, Any]) -> None:

@@ -32,6 +32,8 @@ class DataOptions:
     """In a long file, the column of what was seen; by default value."""
     variables: Names = None
     """The variables to keep, separated by commas; by default all."""
+    exclude: Names = None
+    """The variables to leave out, separated by commas: columns of a wide file."""
     static: Names = None
     """Static covariates: columns of this file, separated by commas, or a file with a row per id."""
     controls: Names = None
@@ -147,6 +149,7 @@ class DataOptions:
         return {
             **columns,
             "variables": separated(self.variables),
+            "exclude": separated(self.exclude),
             "static": one_file(self.static) or separated(self.static),
             "controls": one_file(self.controls) or _kinds(separated(self.controls)),
             "origin": "first" if self.origin is None else number_or_text(self.origin),

@@ -1,6 +1,6 @@
 """Long and wide tables assembled into the columns of a Panel, with every problem found on the way."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ import pandas as pd
 from sporadic.controls import Controls, no_controls
 from sporadic.errors import DataError, MissingColumnError, OptionError, listed, one_of, quote
 from sporadic.intake import frames
-from sporadic.intake.columns import DROP, Intake, id_column
+from sporadic.intake.columns import DROP, Intake, id_column, require
 from sporadic.intake.control_records import THE_TABLE, control_columns, controls_from_columns, controls_from_table
 from sporadic.intake.covariates import (
     check_absent,
@@ -42,6 +42,7 @@ class Options:
     duplicates: Any = "error"
     absent: Any = "error"
     invalid: Any = "error"
+    exclude: Any = None
 
     def __post_init__(self) -> None:
         check_rules(self.duplicates)
@@ -72,8 +73,8 @@ def assemble_long(frame: Any, id: Any, time: Any, variable: Any, value: Any, var
         "Column {column} does not say of which variable {value} is a value at {where} ({such}). Fill it in, or pass "
         f"{DROP} to leave such rows out.", noun="row",
     )  # fmt: skip
-    if variables is not None:
-        wanted = _variable_names(variables)
+    wanted = wanted_variables(names, variables, options.exclude, variable)
+    if wanted != names:
         codes = np.append(pd.Index(wanted).get_indexer(pd.Index(names)), -1)[codes]
         if names and (codes < 0).all():
             intake.problems.append(
@@ -93,25 +94,43 @@ def assemble_wide(frame: Any, id: Any, time: Any, variables: Iterable[Any] | Non
     columns = {"id": id, "time": time}
     columns |= {name: name if name not in (id, time) else f"{name}_" for name in ("variable", "value")}
     _check_distinct(columns)
-    wanted = _as_list(variables) if variables is not None else []
+    wanted, excluded = _as_list(variables), _as_list(options.exclude)
     intake = Intake(frame, id=id, time=time, columns=wanted, invalid=options.invalid)
+    require(intake.frame, excluded, "The table", "Name the right one in exclude=.")
     if variables is None:
         taken = {id, time, *(control_columns(options.controls) or ()), *static_columns(options.static)}
         wanted = [name for name in intake.frame.columns if name not in taken]
     elif {id, time} & set(wanted):
         raise OptionError(f"variables= must not hold the id or time column; got {listed(wanted)}.")
+    wanted = [name for name in wanted if name not in excluded]
     if not wanted:
         raise MissingColumnError(
             f"No column of the table is left to be a variable; it has {listed(intake.frame.columns)}. Give it one, or "
             "name the columns of a long table with variable= and value=."
         )
     names = _variable_names(wanted)
-    cure = " If the column is no variable, list the others in variables=, or name it in static= or controls=."
+    cure = " If the column is no variable, list the others in variables=, or name it in exclude=, static= or controls=."
     read = [intake.observed(name, np.full(len(intake.rows), j), cure=cure) for j, name in enumerate(wanted)]
     table = np.stack([numbers for numbers, _ in read], axis=1)
     words = {names[j]: levels for _, found in read for j, levels in found.items()}
     row, code = np.nonzero(~np.isnan(table))
-    return _assemble(intake, row, code, table[row, code], names, words, columns, options)
+    fields, problems = _assemble(intake, row, code, table[row, code], names, words, columns, options)
+    return {**fields, "named": variables is not None}, problems
+
+
+def wanted_variables(names: Sequence[str], variables: Any, exclude: Any, column: Any) -> tuple[str, ...]:
+    """The variables to keep of those that a column of a long table names."""
+    excluded = _as_list(exclude)
+    if unknown := [name for name in excluded if name not in names]:
+        raise DataError(
+            f"Column {quote(column)} has no variable {listed(unknown)} to leave out; it has {listed(names)}. Name the "
+            "right one in exclude=.",
+            column=column,
+        )
+    wanted = tuple(names) if variables is None else _variable_names(variables)
+    if excluded and not set(wanted) - set(excluded):
+        raise DataError(f"exclude= leaves none of the variables {listed(wanted)}: name fewer of them.", column=column)
+    return tuple(name for name in wanted if name not in excluded)
 
 
 def _assemble(intake: Intake, row: np.ndarray, variable: np.ndarray, value: np.ndarray, variables: tuple[str, ...],
@@ -226,6 +245,8 @@ def _label_codes(labels: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _as_list(variables: Any) -> list[Any]:
+    if variables is None:
+        return []
     return [variables] if isinstance(variables, str) else list(variables)
 
 

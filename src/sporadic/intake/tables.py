@@ -124,8 +124,8 @@ def _check_alike(database: "DuckDBPyConnection", places: list[str]) -> None:
             lacks = [f"lacks {listed(lacking)}"] if lacking else []
             has = [f"has {listed(unknown)}"] if unknown else []
             raise FileError(
-                f"{_name(Path(part))} {' and '.join(lacks + has)}, unlike {_name(Path(first[0]))}: all parts of a table "
-                "must have the same columns. Rename them, or add an empty one where nothing was observed."
+                f"{_name(Path(part))} {' and '.join(lacks + has)}, unlike {_name(Path(first[0]))}: all parts of a "
+                "table must have the same columns. Rename them, or add an empty one where nothing was observed."
             )
 
 
@@ -169,8 +169,9 @@ def _read_csv(path: Path, suffix: str, ids: Collection[str], encoding: str) -> p
             wanted.append(f"try_cast(c{number} as {kinds[0]})" if kinds else f"c{number}")
         table = database.execute(f"select {', '.join(wanted)} from entries").df()
     table.columns = pd.Index(header)
-    for number in np.flatnonzero(table.columns == ""):
-        _check_nameless(table.iloc[:, number], f"Column {number + 1} of {_name(path)}")
+    for number, name in enumerate(header):
+        if not name:
+            _check_nameless(table.iloc[:, number], f"Column {number + 1} of {_name(path)}")
     return table.loc[:, table.columns != ""]
 
 
