@@ -22,7 +22,7 @@ from sporadic.commands.score import score
 from sporadic.commands.search import search
 from sporadic.commands.serve import serve
 from sporadic.commands.simulate import simulate
-from sporadic.errors import DivergedWarning, HeldControlsWarning, SporadicError
+from sporadic.errors import SporadicError, SporadicWarning
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     describe,
@@ -81,7 +81,7 @@ def _say(sentence: str) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Ours are a sentence for the user; others, from libraries, are not of their making."""
-    if issubclass(category, (DivergedWarning, HeldControlsWarning)):
+    if issubclass(category, SporadicWarning):
         _say(f"Note: {message}")
     else:
         print(warnings.formatwarning(message, category, *where[:2]), file=sys.stderr, end="")

@@ -16,7 +16,7 @@ from sporadic.errors import OptionError, listed, quote, such
 from sporadic.kinds import Kind, Level, parsed
 from sporadic.likelihoods.base import log_odds
 from sporadic.likelihoods.zero_inflated import POINT, beside_point
-from sporadic.pooling import ALONE, AbstractPool
+from sporadic.pooling import ALONE, AbstractPool, mean_and_spread
 
 Likelihood = str | Kind | Mapping[str, str | Kind]
 
@@ -228,7 +228,7 @@ def _learned(name: str, kind: Kind, value: np.ndarray, words: tuple[str, ...] | 
         example = quote(words[int(first)]) if words and wrong.any() else f"{first:g}"
         cure = (
             'Choose "categorical", "ordinal" or "auto" for it; or if it is no variable, list the others in variables=, '
-            "or name it in static="
+            "or name it in exclude= or static="
             if words
             else 'Choose "gaussian" for it'
         )
@@ -330,15 +330,6 @@ def _standard_moment(values: np.ndarray, power: int, pool: AbstractPool) -> floa
 
 
 def location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE, *, size: float = 0.0) -> tuple[float, float]:
-    """Mean and standard deviation; 0 and 1 of nothing, and 1 of what varies by no more than rounding.
-
-    Rounding is relative to the largest value, or to `size` if that is more: logarithms are as exact as numbers around 1.
-    """
-    count = pool.sum(len(values))
-    if not count:
-        return 0.0, 1.0
-    mean = float(pool.sum(np.sum(values)) / count)
-    away = values - mean
-    spread = float(np.sqrt(pool.sum(np.sum(away * away)) / count))
-    size = float(pool.largest(np.max(np.abs(values), initial=size)))
-    return mean, spread if spread > 1e-12 * size else 1.0
+    """Mean and standard deviation, as `mean_and_spread`; the latter is 1 of what does not vary."""
+    mean, spread = mean_and_spread(values, pool, size=size)
+    return mean, spread or 1.0

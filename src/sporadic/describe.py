@@ -19,6 +19,7 @@ from sporadic.errors import DataError
 from sporadic.intake.assembly import Options, assemble_long, assemble_wide, is_long
 from sporadic.intake.frames import open_frame
 from sporadic.panel import Panel
+from sporadic.suitability import possible_leaks, unchanging_columns
 from sporadic.suspicions import far_out, mixed_units
 from sporadic.timeaxis import TimeAxis
 
@@ -58,6 +59,8 @@ def describe_panel(panel: Panel, problems: Sequence[DataError] = ()) -> Descript
         variables=_variables(panel),
         controls=_controls(panel),
         static=tuple(_static(str(name), column) for name, column in panel.static.items()),
+        unchanging=unchanging_columns(panel),
+        leaks=possible_leaks(panel),
     )
 
 

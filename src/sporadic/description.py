@@ -1,12 +1,12 @@
 """What `describe` has to say: plain data, and how it looks on a terminal, in a notebook and as text."""
 
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sporadic.errors import DataError, listed, quote
-from sporadic.suspicions import OUTLIER_RULE, UnitSuspicion
+from sporadic.suspicions import LEAK_RULE, OUTLIER_RULE, UnitSuspicion, no_variables
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
@@ -87,6 +87,8 @@ class Description:
     variables: tuple[VariableSummary, ...] = ()
     controls: tuple[ControlSummary, ...] = ()
     static: tuple[StaticSummary, ...] = ()
+    unchanging: tuple[str, ...] = ()  # columns that are no variables, since they change in no series
+    leaks: Mapping[str, str] = field(default_factory=dict)  # columns that may tell the future, and why
 
     @property
     def suspicions(self) -> tuple[str, ...]:
@@ -94,6 +96,10 @@ class Description:
         return tuple(self._suspicions())
 
     def _suspicions(self) -> Iterator[str]:
+        if self.unchanging:
+            yield no_variables(self.unchanging, self.leaks)
+        for name, reason in self.leaks.items():
+            yield f"{quote(name)} may tell the future: {reason}."
         unseen = [variable.name for variable in self.variables if variable.count == 0]
         if unseen:
             yield f"{listed(unseen)} {'was' if len(unseen) == 1 else 'were'} never observed."
@@ -164,6 +170,8 @@ class Description:
             yield from (Text(f"- {suspicion}", style="yellow") for suspicion in self.suspicions)
         if any(variable.outliers for variable in self.variables):
             yield Text(f"A suspected outlier is {OUTLIER_RULE}.", style="dim")
+        if self.leaks:
+            yield Text(f"What may tell the future is {LEAK_RULE}.", style="dim")
 
     def _variable_tables(self) -> Iterator["RenderableType"]:
         header = ("variable", "count", "missing", "min", "median", "max", "mean", "std", "outliers")

@@ -92,11 +92,19 @@ class DivergedError(SporadicError, ArithmeticError):
     """Most training losses of an epoch were infinite or NaN before there were any weights worth keeping."""
 
 
-class DivergedWarning(UserWarning):
+class SporadicWarning(UserWarning):
+    """Base of all warnings of this package."""
+
+
+class DataWarning(SporadicWarning):
+    """A variable never varies or was never observed in the training data, or a column may tell the future."""
+
+
+class DivergedWarning(SporadicWarning):
     """Training losses were infinite or NaN: those batches were left out or, if they were most, training has stopped."""
 
 
-class HeldControlsWarning(UserWarning):
+class HeldControlsWarning(SporadicWarning):
     """A forecast had to assume that a control keeps its last value, since no later one was given."""
 
 

@@ -28,6 +28,7 @@ from sporadic.persistence import configuration_of, save_forecaster
 from sporadic.queries import future_times, given_times, warn_of_held_controls
 from sporadic.scaling import Calendar, Likelihood, Scaling
 from sporadic.scores import JointScore, Score
+from sporadic.suitability import check_columns, warn_of_constants
 from sporadic.training import Checkpoint, Epoch, Schedule, live, train
 from sporadic.training.keys import Keys
 
@@ -158,7 +159,9 @@ class Forecaster:
             training, kept = _hold_out(panel, validation, self.seed)
         params = deepcopy(self.get_params())
         objective, schedule = self._training()
+        check_columns(panel)
         scaling = Scaling.fit(training, calendar=self.calendar, likelihood=self.likelihood)
+        warn_of_constants(training, scaling.scored)
         listeners = [on_epoch] if callable(on_epoch) else list(on_epoch)
 
         def tell(epoch: Epoch) -> None:

@@ -43,3 +43,18 @@ class Alone(AbstractPool):
 
 
 ALONE = Alone()
+
+
+def mean_and_spread(values: np.ndarray, pool: AbstractPool = ALONE, *, size: float = 0.0) -> tuple[float, float]:
+    """Mean and standard deviation; 0 of nothing. A deviation that is no more than rounding is none.
+
+    Rounding is relative to the largest value, or to `size` if that is more: logarithms are as exact as numbers near 1.
+    """
+    count = pool.sum(len(values))
+    if not count:
+        return 0.0, 0.0
+    mean = float(pool.sum(np.sum(values)) / count)
+    away = values - mean
+    spread = float(np.sqrt(pool.sum(np.sum(away * away)) / count))
+    size = float(pool.largest(np.max(np.abs(values), initial=size)))
+    return mean, spread if spread > 1e-12 * size else 0.0

@@ -1,18 +1,30 @@
 """Two looks at the values of one variable: are some of them implausibly far out, and are they all in one unit?
 
-Both give suspicions, never verdicts.
+Both give suspicions, never verdicts. And what to say of columns that are no variables, or may tell the future.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+
+from sporadic.errors import listed
 
 FAR = 5.0  # robust standard deviations
 OUTLIER_RULE = (
     f"more than {FAR:g} robust standard deviations (1.48 × the median absolute deviation) from the median, on a log "
     "scale where a variable without negative values is skewed"
 )
-_FEWEST = 8  # values to judge anything by
+OUTCOMES = (
+    "censored", "dead", "death", "deceased", "died", "dropout", "event", "futime", "mortality", "outcome", "status",
+    "survival", "survived",
+)  # fmt: skip
+"""Names, in any case, of what is seldom known before a series ends."""
+LEAK_RULE = (
+    "a column of numbers of which none lies before its row's time, and half no farther ahead than the times reach, or "
+    f"one whose name is {', '.join(OUTCOMES[:-1])} or {OUTCOMES[-1]}"
+)
+FEWEST = 8  # values to judge anything by
 
 _CONVERSIONS: tuple[tuple[str, float, float], ...] = (  # what, and high = low * factor + offset
     ("10", 10, 0),
@@ -50,14 +62,29 @@ class UnitSuspicion:
         )
 
 
+def no_variables(unchanging: Collection[str], leaks: Collection[str]) -> str:
+    """What to do about columns that never change within a series."""
+    known = ",".join(name for name in unchanging if name not in leaks)
+    later = ",".join(name for name in unchanging if name in leaks)
+    are = "are constant within every series, so they are no variables"
+    if len(unchanging) == 1:
+        are = "is constant within every series, so it is no variable"
+    others = [name for name in leaks if name not in unchanging]
+    hint = f" Mind that {listed(others)} may tell the future." if others else ""
+    return (
+        f"{listed(unchanging, longest=len(unchanging))} {are}. Pass --static {known or '…'} for what was known from "
+        f"the start, and --exclude {later or '…'} for what was not (in Python, static= and exclude=).{hint}"
+    )
+
+
 def far_out(values: np.ndarray) -> np.ndarray:
     """A mask of the suspected outliers (see OUTLIER_RULE); where there are but two different values, there are none."""
-    if len(values) < _FEWEST or not np.any((values != values.min()) & (values != values.max())):
+    if len(values) < FEWEST or not np.any((values != values.min()) & (values != values.max())):
         return np.zeros(len(values), dtype=bool)
     positive = values[values > 0]
     if (
         values.min() >= 0
-        and len(positive) >= _FEWEST
+        and len(positive) >= FEWEST
         and _skewness(positive) > max(0.15, abs(_skewness(np.log(positive))))
     ):
         far = np.zeros(len(values), dtype=bool)
@@ -88,12 +115,12 @@ def mixed_units(values: np.ndarray) -> UnitSuspicion | None:
     far apart.
     """
     positive = np.sort(values[values > 0])
-    if len(positive) < 2 * _FEWEST or positive[0] == positive[-1]:
+    if len(positive) < 2 * FEWEST or positive[0] == positive[-1]:
         return None
     logs = np.log(positive)
     at = _best_cut(logs)
     low, high = logs[:at], logs[at:]
-    if min(len(low), len(high)) < 0.005 * len(logs) or min(len(np.unique(low)), len(np.unique(high))) < _FEWEST:
+    if min(len(low), len(high)) < 0.005 * len(logs) or min(len(np.unique(low)), len(np.unique(high))) < FEWEST:
         return None
     low_width, high_width = (1.4826 * np.median(np.abs(part - np.median(part))) for part in (low, high))
     apart = np.median(high) - np.median(low)

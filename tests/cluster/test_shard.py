@@ -20,6 +20,7 @@ from sporadic.cluster.shard import Shard, fit_together, places_of
 from sporadic.errors import DataError
 from sporadic.events import EventTable, Layout
 from sporadic.scaling import Scaling
+from sporadic.suitability import possible_leaks, unchanging_columns
 from tests.cluster.lockstep import together
 
 FINITE = st.floats(-1e150, 1e150)
@@ -40,6 +41,24 @@ def patients(n: int = 11) -> sp.Panel:
     return sp.Panel.from_wide(
         table, static=["age", "site"], controls={"dose": "bolus"}, origin=0.0, variables=["level", "tail"]
     )
+
+
+@given(st.integers(1, 3), st.integers(0, 2**16))
+def test_columns_are_judged_as_by_one_that_has_them_all(count: int, seed: int):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"id": np.repeat(np.arange(20), 3), "time": np.tile([0.0, 1.0, 2.0], 20)})
+    table = table.assign(x=rng.normal(size=60), flat=1.5, age=table["id"] * 0.5, sex=np.repeat(list("fm" * 10), 3))
+    table["later"] = table["time"] + rng.exponential(size=60)
+    panel = sp.Panel.from_wide(table)
+    owner = rng.permutation(np.arange(20) % count)
+
+    def found(processes: Processes) -> tuple[object, object]:
+        mine, pool = panel[owner == processes.rank], Pooled(processes)
+        return unchanging_columns(mine, pool), possible_leaks(mine, pool)
+
+    wanted = (("age", "sex"), {"later": "never before its row's time"})
+    assert (unchanging_columns(panel), possible_leaks(panel)) == wanted
+    assert together(count, found) == [wanted] * count
 
 
 def split(panel: sp.Panel, owner: np.ndarray) -> list[sp.Panel]:

@@ -3,6 +3,7 @@
 import inspect
 import json
 import time
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -87,6 +88,36 @@ def test_bad_input_is_one_sentence_before_any_training(
     assert words in done.err
     assert done.err.count("\n") == 1
     assert list(here.iterdir()) == []
+
+
+def test_columns_that_are_no_variables_stop_it_and_what_it_says_to_type_helps(
+    run: Run, here: Path, data_file: Callable[[str], Path]
+):
+    typed = ("fit", data_file("clinical/survival_pbcseq.csv"), "--time", "day", "--likelihood", "auto", *SMALL, "--out")
+    refused = run(*typed, "model", "--max-epochs", "1")
+    assert refused.code == 2
+    assert refused.err.startswith("sporadic: 'futime', 'status', 'trt', 'age', 'sex' are constant within every series")
+    assert list(here.iterdir()) == []
+    words = refused.err.split()
+    static, exclude = (words[words.index(option) + 1] for option in ("--static", "--exclude"))
+    assert (static, exclude) == ("trt,age,sex", "futime,status")
+    done = run(*typed, "model", "--max-epochs", "1", "--static", static, "--exclude", exclude)
+    assert (done.code, done.err) == (0, "")
+    fitted = sp.load(here / "model")
+    assert set(fitted.likelihoods_).isdisjoint(refused.err.split("'"))
+
+
+@pytest.mark.filterwarnings("default::sporadic.errors.DataWarning")
+def test_a_possible_leak_is_a_note(run: Run, here: Path, data_file: Callable[[str], Path]):
+    aids = data_file("clinical/JM_aids.csv")
+    known = ("--id", "patient", "--time", "obstime", "--static", "drug,gender,prevOI,AZT")
+    done = run("fit", aids, *known, "--exclude", "Time,death", "--model", "mean", "--out", "model")
+    assert done.code == 0
+    assert done.err.startswith("sporadic: Note: Possible leaks: 'start' (never before its row's time), 'stop' (never ")
+    assert "'event' (by its name). Leave out with exclude= (--exclude)" in done.err
+    assert done.err.count("\n") == 1
+    better = run("fit", aids, *known, "--exclude", "Time,death,start,stop,event", "--model", "mean", "--out", "other")
+    assert (better.code, better.err) == (0, "")
 
 
 def test_trackers_calendar_and_a_checkpoint_of_ones_own(run: Run, here: Path, data: Path, model: Path):

@@ -22,6 +22,7 @@ from sporadic.models import AbstractModel, AbstractReference, build
 from sporadic.panel import Panel
 from sporadic.persistence import configuration_of
 from sporadic.scaling import Dimensions, Scaling
+from sporadic.suitability import check_columns, warn_of_constants
 from sporadic.training import Checkpoint, Epoch, train
 
 
@@ -52,6 +53,7 @@ def fit_together(
 
     pool, params = Pooled(processes), deepcopy(forecaster.get_params())
     _check_alike(shard.panel, pool)
+    check_columns(shard.panel, pool)
     places, count = places_of(shard.panel.index, processes)
     training, kept = shard.panel, shard.validation if isinstance(shard.validation, Panel) else None
     if isinstance(shard.validation, float):
@@ -61,6 +63,7 @@ def fit_together(
     if pool.largest(int(not len(training))):
         raise DataError("The files of one worker hold no series to learn from: take fewer workers, or larger files.")
     scaling = Scaling.fit(training, calendar=forecaster.calendar, likelihood=forecaster.likelihood, pool=pool)
+    warn_of_constants(training, scaling.scored, pool)
     with precisely(forecaster.precision):
         network = forecaster._build(scaling)
         table = EventTable.of(training, scaling, network.layout)

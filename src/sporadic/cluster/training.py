@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sporadic import errors
 from sporadic.cluster.partitions import Partitions
 from sporadic.cluster.session import hush, ours_in
-from sporadic.errors import DivergedWarning, OptionError, SporadicError
+from sporadic.errors import OptionError, SporadicError, SporadicWarning
 
 if TYPE_CHECKING:
     from sporadic.forecaster import Forecaster
@@ -82,7 +83,7 @@ class Training:
                             f"batches. The run is saved in {str(self.checkpoint)!r}: the same command resumes it."
                         ) from None
             for note in json.loads((shared / _NOTES).read_text()):
-                warnings.warn(note, DivergedWarning, stacklevel=2)
+                warnings.warn(note["says"], getattr(errors, note["kind"]), stacklevel=2)
         finally:
             shutil.rmtree(shared, ignore_errors=True)
 
@@ -131,7 +132,8 @@ def _work(given: dict[str, Any]) -> None:
         )
     if processes.rank == 0:
         forecaster.save(training.out, force=training.force)
-        notes = [str(each.message) for each in caught if issubclass(each.category, DivergedWarning)]
+        ours = [each for each in caught if issubclass(each.category, SporadicWarning)]
+        notes = [{"kind": each.category.__name__, "says": str(each.message)} for each in ours]
         Path(given["notes"]).write_text(json.dumps(notes))
     processes.gather(b"")  # nobody leaves before the model is saved
     processes.stop()  # in good order only, since it waits for the others
