@@ -1,12 +1,18 @@
-"""The online filter: what it takes, what it refuses, and that nothing refused leaves a trace."""
+"""The online filter: what it takes, what it refuses, that nothing refused leaves a trace, and what threads may do."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from dataclasses import replace
+from functools import partial
+from time import sleep
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import sporadic as sp
+from sporadic.carried import Carried
 from sporadic.errors import FileError, OptionError, QueryError, SporadicError, StreamError, VariableError
 from sporadic.testing import CUTOFF, feed, small_panel
 
@@ -235,3 +241,140 @@ def test_times_between_whole_numbers_count_where_training_times_were_whole():
     many.observe_many(new[1:])
     for stream in (single, many):
         np.testing.assert_allclose(stream.forecast(1, [4.0]).raw, expected, atol=1e-5)
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+THREADS = 4
+ABOUT = {"age": 40.0, "sex": "m"}
+
+
+@pytest.fixture
+def frequent_switches(monkeypatch):
+    """Threads take turns so often that they meet in the middle of everything, first of all of taking and putting."""
+
+    def with_pauses(method):
+        def paused(*args):
+            sleep(1e-3)
+            result = method(*args)
+            sleep(1e-3)
+            return result
+
+        return paused
+
+    for name in ("take", "put"):
+        monkeypatch.setattr(Carried, name, with_pauses(getattr(Carried, name)))
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def in_threads(*acts):
+    """What each gives, all at the same time; what one of them raises is raised here."""
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return [future.result() for future in [pool.submit(act) for act in acts]]
+
+
+def test_threads_get_the_answers_that_each_would_get_alone(forecaster, frequent_switches):
+    """Each with series of its own: new ones all the time, one that goes, and one that stays."""
+    rounds = 8
+
+    def live(stream, thread):
+        rng, answers = np.random.default_rng(thread), []
+        for round in range(rounds):
+            goes, stays = f"{thread}.{round} goes", f"{thread}.{round} stays"
+            stream.observe(goes, 1.0, {"a": rng.normal()}, static=ABOUT, controls={"dose": rng.normal()})
+            table = pd.DataFrame({"id": [goes, stays], "time": 2.0, "b": rng.normal(size=2)})
+            stream.observe_many(table, static=pd.DataFrame({"id": [goes, stays], **ABOUT}))
+            kept = stream.snapshot(goes)
+            stream.observe(goes, 3.0, {"a": rng.normal()})
+            answers.append(belief(stream, goes))
+            stream.restore(goes, kept)
+            answers.append(belief(stream, goes))
+            stream.forget(goes)
+        return answers + [belief(stream, f"{thread}.{round} stays") for round in range(rounds)]
+
+    alone = [live(forecaster.stream(), thread) for thread in range(THREADS)]
+    stream = forecaster.stream()
+    together = in_threads(*(partial(live, stream, thread) for thread in range(THREADS)))
+    np.testing.assert_array_equal(together, alone)
+    assert set(stream.ids) == {f"{thread}.{round} stays" for thread in range(THREADS) for round in range(rounds)}
+    assert len(stream) == THREADS * rounds
+
+
+def test_what_is_saved_while_others_write_is_whole(forecaster, frequent_switches, tmp_path):
+    """Each thread always tells of three series together, while a fourth comes and goes."""
+    rounds = 10
+
+    def tell(stream, thread, round):
+        trio = [f"{thread} {name}" for name in "xyz"]
+        static = None if round else pd.DataFrame({"id": trio, **ABOUT})
+        stream.observe_many(pd.DataFrame({"id": trio, "time": round / 4, "a": np.sin(thread + round)}), static=static)
+
+    def pass_by(stream, thread):
+        stream.observe(f"{thread} guest", 1.0, {"a": 1.0 + thread}, static=ABOUT, controls={"dose": 1.0})
+
+    def write(stream, thread):
+        for round in range(rounds):
+            pass_by(stream, thread)
+            tell(stream, thread, round)
+            stream.forget(f"{thread} guest")
+
+    def look(stream):
+        for _ in range(rounds):
+            stream.save(tmp_path / "stream")
+            found = sp.Stream.load(tmp_path / "stream", forecaster)
+            points = {id: found.snapshot(id).points for id in found.ids}
+            for id in points:
+                thread, name = id.split()
+                assert name == "guest" or all(points[f"{thread} {other}"] == points[id] for other in "xyz")
+                np.testing.assert_array_equal(belief(found, id), expected[id, points[id]])
+
+    alone, expected = forecaster.stream(), {}
+    for thread in range(THREADS):
+        pass_by(alone, thread)
+        for round in range(rounds):
+            tell(alone, thread, round)
+            for id in alone.ids[4 * thread :]:
+                expected[id, alone.snapshot(id).points] = belief(alone, id)
+    stream = forecaster.stream()
+    in_threads(*(partial(write, stream, thread) for thread in range(THREADS)), partial(look, stream))
+    assert set(stream.ids) == {f"{thread} {name}" for thread in range(THREADS) for name in "xyz"}
+
+
+def test_series_that_threads_move_about_stay_what_they_are(forecaster, frequent_switches):
+    """Also in copies that are taken meanwhile."""
+    stream, kept = forecaster.stream(), {}
+    for thread in range(THREADS):
+        stream.observe(thread, 1.0, {"a": float(thread)}, static=ABOUT)
+        kept[thread] = stream.snapshot(thread)
+        stream.forget(thread)
+
+    def is_kept(found, id):
+        return np.array_equal(found.snapshot(id).rows.value, kept[id].rows.value)
+
+    def move(thread):
+        for _ in range(40):
+            stream.restore(thread, kept[thread])
+            assert is_kept(stream, thread)
+            stream.forget(thread)
+
+    def look():
+        for _ in range(40):
+            found = deepcopy(stream)
+            assert all(is_kept(found, id) for id in found.ids)
+
+    in_threads(*(partial(move, thread) for thread in range(THREADS)), look)
+    assert stream.ids == []
+
+
+@pytest.mark.parametrize("take", [copy, deepcopy])
+def test_a_copy_goes_on_by_itself(stream, take):
+    before, other = belief(stream), take(stream)
+    other.observe("ann", 3.0, {"a": -2.0})
+    other.observe("bob", 1.0, {"a": 0.5}, static=ABOUT)
+    assert stream.ids == ["ann"]
+    np.testing.assert_array_equal(belief(stream), before)
+    stream.observe("ann", 3.0, {"a": -2.0})
+    np.testing.assert_array_equal(belief(other), belief(stream))

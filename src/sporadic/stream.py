@@ -4,10 +4,13 @@ For each series it keeps the state after the last time point but one, and what w
 for the same time therefore redoes that one update with everything seen there, as if it had come together.
 """
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import equinox as eqx
 import jax
@@ -36,6 +39,9 @@ _RECORD = ("series", "control", "start", "end", "closed", "value")
 BATCHES = (1, 8, 64, 512)
 """Sizes to which batches of series are padded, so that few programs are compiled."""
 
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -55,10 +61,26 @@ class Snapshot:
         return int(self.rows.points[0])
 
 
+def _one_at_a_time(
+    method: Callable[Concatenate["Stream", _Arguments], _Result],
+) -> Callable[Concatenate["Stream", _Arguments], _Result]:
+    """A method that waits until no other thread is in such a method of the same stream."""
+
+    @wraps(method)
+    def alone(self: "Stream", *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
 class Stream:
     """Made by `Forecaster.stream()`. `observe` and `forecast` speak of one series, `observe_many` of many at once.
 
     An id that is new starts a series. Whatever is refused leaves every state as it was.
+
+    Threads may share a stream: whatever reads or changes it is done as a whole, one call after the other. A forecast
+    computes from a snapshot, so others need not wait for it. Calls for one series must still come in order of time.
     """
 
     def __init__(self, forecaster: Forecaster):
@@ -75,22 +97,37 @@ class Stream:
         self._row: dict[Any, int] = {}
         self._plans: dict[int, Controls] = {}  # control records of the rows that have any
         self._carried = Carried(self._begun(np.zeros((0, scaling.dimensions.static)), self._times(0)))
+        self._lock = threading.RLock()  # of the four above
 
+    @_one_at_a_time
     def __len__(self) -> int:
         return len(self._ids)
 
     def __repr__(self) -> str:
         return f"Stream({len(self):,} series, model {self._forecaster.model!r})"
 
+    @_one_at_a_time
     def __contains__(self, id: Any) -> bool:
         return plain(id) in self._row
 
+    @_one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy, which goes on by itself: all that is carried, as it is at one moment, and no lock."""
+        carried = deepcopy({name: self.__dict__[name] for name in ("_ids", "_row", "_plans", "_carried")})
+        return self.__dict__ | carried | {"_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
     @property
+    @_one_at_a_time
     def ids(self) -> list[Any]:
         return list(self._ids)
 
     # -- being told ------------------------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def observe(
         self,
         id: Any,
@@ -129,6 +166,7 @@ class Stream:
             series = self._taken_in(series, list(plans.values()), np.asarray([native]), value, mask)
         self._commit([id], np.asarray([number]), series, plans)
 
+    @_one_at_a_time
     def observe_many(self, frame: Any, *, static: Any = None, controls: Any = None, **options: Any) -> None:
         """Takes in a table of observations, long or wide, of many series and times; the options are a `Panel`'s.
 
@@ -169,17 +207,20 @@ class Stream:
 
     # -- going back ------------------------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def snapshot(self, id: Any) -> Snapshot:
         """All that is carried of a series, of constant size; later observations do not change it."""
         row = self._known(id)
         return Snapshot(self._carried.take(np.asarray([row])), self._plans.get(row, self._none))
 
+    @_one_at_a_time
     def restore(self, id: Any, snapshot: Snapshot) -> None:
         """Goes on with a series as if nothing had been observed since the snapshot."""
         row = self._row.get(id := plain(id), len(self))
         self._plans.pop(row, None)
         self._commit([id], np.asarray([row]), snapshot.rows, {row: snapshot.plan} if len(snapshot.plan.value) else {})
 
+    @_one_at_a_time
     def forget(self, id: Any) -> None:
         """Lets go of a series; its id is new again."""
         row, last = self._known(id), len(self) - 1
@@ -198,9 +239,8 @@ class Stream:
         self, id: Any, times: Any = None, *, horizon: Any = None, steps: int = 10, controls: Any = None
     ) -> Forecast:
         """Beliefs about a series at times after its last one; `times`, `horizon` and `controls` as in a Forecaster."""
-        row = self._known(id)
-        series = self._carried.take(np.asarray([row]))
-        panel = self._last_point(plain(id), series, self._plans.get(row, self._none))
+        kept = self.snapshot(id)
+        series, panel = kept.rows, self._last_point(plain(id), kept)
         if isinstance(controls, str):
             one_of("controls", controls, ("hold",))
         else:
@@ -216,6 +256,7 @@ class Stream:
 
     # -- on disk ---------------------------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def save(self, path: str | Path) -> None:
         """Writes every state into one file, from which `Stream.load` goes on exactly."""
         for id in self._ids:
@@ -311,8 +352,9 @@ class Stream:
         for number, plan in plans.items():
             self._plans[number] = _still_of_use(plan, self._carried.room.since[number])
 
-    def _last_point(self, id: Any, series: Rows, plan: Controls) -> Panel:
+    def _last_point(self, id: Any, kept: Snapshot) -> Panel:
         """The last time point of one series, as a panel."""
+        series = kept.rows
         seen, mask = series.seen, series.mask
         return replace(
             self._template,
@@ -322,7 +364,7 @@ class Stream:
             starts=np.concatenate([[0], np.cumsum(mask[seen].sum(axis=1))]).astype(np.int64),
             variable=np.nonzero(mask[seen])[1],
             value=series.value[seen][mask[seen]],
-            controls=plan,
+            controls=kept.plan,
             static=pd.DataFrame(index=range(1)),
             given_origin=(series.origin, np.ones(1, dtype=bool)),
         )
