@@ -1,17 +1,21 @@
 """Updates per second of a stream: one id at a time, and 10,000 ids at once, beside filtering the same data offline.
 
 `python -m benchmarks.stream [--quick]`. Ratios of one run, since machines are noisy: what a batched update costs next
-to a single one, and next to the offline filter, which knows all times beforehand.
+to a single one, and next to the offline filter, which knows all times beforehand; and what it costs that threads may
+share a stream, and how much four of them do in the time of one.
 """
 
 import argparse
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 
 import sporadic as sp
+
+THREADS = 4
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -23,14 +27,20 @@ def main(arguments: list[str] | None = None) -> None:
 
     stream = forecaster.stream()
     single = _seconds(lambda k: stream.observe("one", 0.5 * (k + 1), {"y1": 1.0}), n_single) / n_single
+    shared = _shared(lambda thread, k: stream.observe(f"{thread}", 0.5 * (k + 1), {"y1": 1.0}), n_single) / n_single
+    forecast = _seconds(lambda k: stream.forecast("one", [1e6]), n_single) / n_single
+    asked = _shared(lambda thread, k: stream.forecast(f"{thread}", [1e6]), n_single) / n_single
+    lock = _seconds(lambda k: len(stream), 100 * n_single) / (100 * n_single)  # which does little else than to take it
     tables = [_table(n_ids, 0.5 * (k + 1)) for k in range(rounds + 1)]
     batched = _seconds(lambda k: stream.observe_many(tables[k]), rounds) / (rounds * n_ids)
-    forecast = _seconds(lambda k: stream.forecast("one", [1e6]), n_single) / n_single
     panel = sp.Panel.from_wide(pd.concat(tables[:-1]))
     offline = _seconds(lambda k: forecaster.filter(panel), 1) / (rounds * n_ids)
     print(f"one id at a time       {1 / single:10,.0f} updates/s")
     print(f"one id's forecasts     {1 / forecast:10,.0f} forecasts/s")
     print(f"{n_ids:6,} ids at once     {1 / batched:10,.0f} updates/s, {single / batched:.0f} times as many")
+    print(f"the lock               {lock / single:10.3%} of an update, {lock / forecast:.3%} of a forecast")
+    print(f"{THREADS} threads              {1 / shared:10,.0f} updates/s, {single / shared:.2f} times as many as one")
+    print(f"{THREADS} threads' forecasts   {1 / asked:10,.0f} forecasts/s, {forecast / asked:.2f} times as many as one")
     print(f"the offline filter     {1 / offline:10,.0f} updates/s, {batched / offline:.1f} times as many")
 
 
@@ -41,6 +51,14 @@ def _seconds(act: Callable[[int], object], times: int) -> float:
     for k in range(1, times + 1):
         act(k)
     return time.perf_counter() - start
+
+
+def _shared(act: Callable[[int, int], object], times: int) -> float:
+    """How long it takes several threads, each of which has a number, to act so many times in all."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        start = time.perf_counter()
+        list(pool.map(lambda thread: [act(thread, k) for k in range(times // THREADS)], range(THREADS)))
+        return time.perf_counter() - start
 
 
 def _table(n: int, moment: float) -> pd.DataFrame:
