@@ -25,16 +25,8 @@ def check_columns(panel: Panel, pool: AbstractPool = ALONE) -> None:
 
 def warn_of_constants(panel: Panel, forecast: np.ndarray, pool: AbstractPool = ALONE) -> None:
     """Names the variables that never vary, of those to `forecast`, and those that were never observed."""
-    values = _values(panel)
-    counts = pool.sum(np.array([len(own) for own in values]))
-    constant = []
-    for number, worded in enumerate(_worded(panel, pool)):
-        if worded:
-            words = panel.words.get(panel.variables[number], ())
-            varies = len(pool.union([words[int(place)] for place in np.unique(values[number])])) > 1
-        else:
-            varies = mean_and_spread(values[number], pool)[1] > 0
-        constant.append(counts[number] > 0 and forecast[number] and not varies)
+    counts = pool.sum(np.bincount(panel.variable, minlength=len(panel.variables)))
+    constant = _constant(panel, pool) & forecast
     for what, which in (("Constant", constant), ("Never observed", counts == 0)):
         if names := [panel.variables[number] for number in np.flatnonzero(which)]:
             _warn(
@@ -52,12 +44,8 @@ def unchanging_columns(panel: Panel, pool: AbstractPool = ALONE) -> tuple[str, .
     number, size = each.index.get_level_values(0), len(panel.variables)
     series = pool.sum(np.bincount(number, minlength=size))
     changing = pool.sum(np.bincount(number, each["min"] < each["max"], minlength=size))
-    largest, smallest = (
-        sign * pool.largest(np.array([np.max(sign * own, initial=-np.inf) for own in _values(panel)]))
-        for sign in (1, -1)
-    )
-    differing = (smallest < largest) | _worded(panel, pool)
-    return tuple(panel.variables[j] for j in np.flatnonzero((series >= _ENOUGH) & (changing == 0) & differing))
+    unchanging = (series >= _ENOUGH) & (changing == 0) & ~_constant(panel, pool)
+    return tuple(panel.variables[j] for j in np.flatnonzero(unchanging))
 
 
 def possible_leaks(panel: Panel, pool: AbstractPool = ALONE) -> dict[str, str]:
@@ -94,9 +82,17 @@ def _values(panel: Panel) -> list[np.ndarray]:
     return [panel.value[panel.variable == number] for number in range(len(panel.variables))]
 
 
-def _worded(panel: Panel, pool: AbstractPool) -> np.ndarray:
-    """Which variables have words; in this process there may be none."""
-    return pool.largest(np.array([name in panel.words for name in panel.variables], dtype=np.int64)) > 0
+def _constant(panel: Panel, pool: AbstractPool) -> np.ndarray:
+    """Which variables have values, all of them the same up to rounding."""
+    worded = pool.largest(np.array([name in panel.words for name in panel.variables], dtype=np.int64))
+    constant = []
+    for name, own, has_words in zip(panel.variables, _values(panel), worded, strict=True):
+        if has_words:  # though in this process there may be none
+            words = panel.words.get(name, ())
+            constant.append(len(pool.union([words[int(place)] for place in np.unique(own)])) == 1)
+        else:
+            constant.append(mean_and_spread(own, pool)[1] == 0 and pool.sum(len(own)) > 0)
+    return np.array(constant, dtype=bool)
 
 
 def _warn(sentence: str) -> None:
