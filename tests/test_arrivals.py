@@ -279,8 +279,9 @@ def test_a_constant_rate_gives_an_exponential_time():
     assert repr(found) == "NextTime(2 series)"
     with pytest.raises(OptionError, match="strictly between 0 and 1; got 1"):
         found.quantile(1)
-    with pytest.raises(OptionError, match="a percentage between 0 and 100; got 100"):
-        found.interval(100)
+    for ask in (found.interval, found.to_frame):
+        with pytest.raises(OptionError, match=r"percentage, from 1 to below 100; got 0\.9\. Was 90 meant\?$"):
+            ask(0.9)
 
 
 def test_no_intensity_means_never():

@@ -55,6 +55,10 @@ def test_forecasts_are_in_the_users_units_and_frame(dose_forecaster):
     last = table.groupby("id")["time"].max()
     np.testing.assert_allclose(frame.groupby("id")["time"].max(), last + 2)
     np.testing.assert_allclose(frame.groupby("id")["time"].min(), last + 0.5)
+    assert list(forecast.to_frame(level=90).columns[-2:]) == ["lo-90", "hi-90"]
+    for ask, level in ((forecast.interval, 0.9), (forecast.to_frame, 0.9), (forecast.to_frame, (0.9, 95))):
+        with pytest.raises(OptionError, match=r"got 0\.9\. Was 90 meant\?$"):
+            ask(level)
     low, high = forecast.interval(80)
     assert (low < forecast.mean()).all()
     assert (forecast.mean() < high).all()

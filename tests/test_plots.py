@@ -100,6 +100,8 @@ def assert_nothing_overlaps(figure: Figure) -> None:
 
 def test_a_forecast_is_drawn_as_it_is(panel: sp.Panel, forecaster: sp.Forecaster) -> None:
     forecast = forecaster.forecast(panel, horizon=4.0, steps=5)
+    with pytest.raises(OptionError, match=r"Was 80 meant\?$"):
+        plot_forecast(forecast, "y", levels=(0.8, 95))
     figure = plot_forecast(forecast, "y", levels=(80,))
     mine = forecast.series == 1
     low, high = forecast.interval(80)

@@ -1,6 +1,6 @@
 """Forecast: beliefs at the times that were asked for, in the user's own units, that one can ask."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from sporadic.errors import OptionError, QueryError, one_of, quote
 from sporadic.kinds import Level
 from sporadic.likelihoods import AbstractFamily, LowRank, PerVariable
 from sporadic.panel import Panel
+from sporadic.percentages import percentage, percentages
 from sporadic.scaling import Scaling
 from sporadic.timeaxis import Native
 
@@ -74,8 +75,7 @@ class Forecast:
 
     def interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """The central interval that holds the truth with a probability of `level` percent."""
-        if not 0 < level < 100:
-            raise OptionError(f"An interval's level is a percentage between 0 and 100; got {level}.")
+        level = percentage(level)
         return self.quantile(0.5 - level / 200), self.quantile(0.5 + level / 200)
 
     def sample(self, n: int, *, seed: int = 0) -> np.ndarray:
@@ -160,12 +160,13 @@ class Forecast:
 
         return plot_forecast(self, id)
 
-    def to_frame(self, level: tuple[float, ...] = (80, 95)) -> Any:
+    def to_frame(self, level: float | Sequence[float] = (80, 95)) -> Any:
         """One row per id, time and variable: mean, std and central intervals, in the frame type the data came in.
 
         Variables with levels also have the likeliest one, and the probability of each in a column `p:level`; those
         without an order have nothing else.
         """
+        levels = percentages(level)
         told = [j for j, coding in enumerate(self.scaling.codings) if not coding.is_given]
         names = [self.variables[j] for j in told]
         columns: dict[str, Any] = {
@@ -175,7 +176,7 @@ class Forecast:
             "mean": self.mean()[:, told].reshape(-1),
             "std": self.std()[:, told].reshape(-1),
         }
-        for each in level:
+        for each in levels:
             low, high = self.interval(each)
             columns |= {f"lo-{each:g}": low[:, told].reshape(-1), f"hi-{each:g}": high[:, told].reshape(-1)}
         return self.panel.frame(columns | self._levels(told))

@@ -1,5 +1,6 @@
 """NextTime: what is believed of the time of each series' next observation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.forecasting import Questions
 from sporadic.models import AbstractModel, GRUODEBayes
 from sporadic.panel import Panel
+from sporadic.percentages import percentage, percentages
 from sporadic.scaling import Scaling
 from sporadic.timeaxis import Native
 
@@ -102,17 +104,16 @@ class NextTime:
 
     def interval(self, level: float) -> tuple[Any, Any]:
         """The central interval that holds the next time with a probability of `level` percent."""
-        if not 0 < level < 100:
-            raise OptionError(f"An interval's level is a percentage between 0 and 100; got {level}.")
+        level = percentage(level)
         return self.quantile(0.5 - level / 200), self.quantile(0.5 + level / 200)
 
-    def to_frame(self, level: tuple[float, ...] = (80,)) -> Any:
+    def to_frame(self, level: float | Sequence[float] = (80,)) -> Any:
         """One row per id: median, central intervals, and the probability of none until the horizon."""
         columns: dict[str, Any] = {
             self.panel.columns["id"]: self.panel.index[self.series],
             "median": self.quantile(0.5),
         }
-        for each in level:
+        for each in percentages(level):
             low, high = self.interval(each)
             columns |= {f"lo-{each:g}": low, f"hi-{each:g}": high}
         return self.panel.frame(columns | {"never": self.never})

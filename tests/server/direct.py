@@ -43,7 +43,7 @@ class Answer:
         """What an error says, which must be one line and no traceback."""
         detail = self.json()["detail"]
         assert isinstance(detail, str)
-        assert detail.endswith(".")
+        assert detail.endswith((".", "?"))
         assert "\n" not in detail
         assert "Traceback" not in detail
         assert 'File "' not in detail

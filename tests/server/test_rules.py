@@ -181,6 +181,19 @@ def test_what_is_asked_is_checked(local: Direct, path: str, query: str):
     assert 10 < len(answer.sentence) < 400
 
 
+@pytest.mark.parametrize("path", ["/forecast", "/path", "/what-if"])
+def test_of_a_share_as_a_level_it_is_asked_what_was_meant(local: Direct, path: str):
+    if path == "/what-if":
+        answer = local.post(path, {"id": "ann", "observations": [], "levels": [80, 0.9]})
+    else:
+        answer = local.get(path, "id=ann&horizon=3&level=80&level=0.9")
+    assert answer.status == 422
+    assert answer.sentence.startswith("'level")
+    assert answer.sentence.endswith(
+        ".1': An interval's level is a percentage, from 1 to below 100; got 0.9. Was 90 meant?"
+    )
+
+
 # -- how ---------------------------------------------------------------------------------------------------------------
 
 

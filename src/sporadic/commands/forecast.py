@@ -11,6 +11,7 @@ from sporadic.commands.data_options import DEFAULTS, DataOptions, number_or_text
 from sporadic.commands.output import Force, check_file, check_folder, write_table
 from sporadic.commands.ray_option import Ray
 from sporadic.errors import OptionError
+from sporadic.percentages import percentages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,12 +157,7 @@ def _write_parts(tables: "Iterable[pd.DataFrame]", folder: Path, *, force: bool)
 
 
 def _levels(given: list[str] | None) -> tuple[float, ...]:
-    typed = separated(given) or ["80", "95"]
-    levels = tuple(number_or_text(each) for each in typed)
-    for level, word in zip(levels, typed, strict=True):
-        if not isinstance(level, float) or not 0 < level < 100:
-            raise OptionError(f"--level takes percentages between 0 and 100, such as 80 95; got {word}.")
-    return levels
+    return percentages([number_or_text(each) for each in separated(given) or ("80", "95")])
 
 
 def _times(panel: "Panel", times: list[str] | None, file: Path | None, data: DataOptions) -> Any:

@@ -91,7 +91,8 @@ def _speak_plainly(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         problems = error.errors()
         where = ".".join(str(part) for part in problems[0]["loc"][1:] if part not in _BRANCHES)
-        return _problem(422, f"{quote(where or 'body')}: {problems[0]['msg'].rstrip('.')}.")
+        sentence = problems[0]["msg"].removeprefix("Value error, ")  # which is what pydantic calls one of ours
+        return _problem(422, f"{quote(where or 'body')}: {sentence if sentence[-1] in '.?' else f'{sentence}.'}")
 
     @app.exception_handler(DBAPIError)
     def without_database(_: Request, error: Exception) -> JSON:

@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from sporadic.percentages import percentage
 
 MOST_READINGS = 1_000
 MOST_TIMES = 1_000
@@ -16,7 +18,7 @@ Text = Annotated[str, StringConstraints(strict=True, max_length=1_000)]
 Id = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Moment = Annotated[Number, Field(ge=-FURTHEST, le=FURTHEST)] | Annotated[str, StringConstraints(max_length=64)]
-Level = Annotated[float, Field(gt=0, lt=100)]
+Level = Annotated[float, AfterValidator(percentage), Field(json_schema_extra={"minimum": 1, "exclusiveMaximum": 100})]
 Levels = Annotated[list[Level], Field(min_length=1, max_length=10)]
 Steps = Annotated[int, Field(ge=1, le=MOST_TIMES)]
 Horizon = Annotated[Number, Field(gt=0, le=FURTHEST)] | Annotated[str, StringConstraints(max_length=64)]
