@@ -121,7 +121,9 @@ def test_what_stands_under_the_mask_does_not_count(beliefs):
     ("options", "said"),
     [
         ({"kl": "both"}, "'forward', 'reverse'"),
-        ({"kl_weight": -1.0}, "must not be negative"),
+        ({"kl_weight": -1.0}, r"kl_weight is a number from 0 to 1e\+06; got -1\.0"),
+        ({"kl_weight": 1e300}, r"to 1e\+06; got 1e\+300"),
+        ({"kl_weight": np.nan}, "got nan"),
         ({"kl_weight": "much"}, "are numbers; got 'much'"),
         ({"withheld": -0.1}, "from 0 to below 1"),
         ({"pre_jump": "mse"}, "'nll', 'beta-nll', 'mixed'"),

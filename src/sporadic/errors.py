@@ -49,7 +49,7 @@ class DuplicateError(DataError):
 
 
 class InfiniteValueError(DataError):
-    """An observed value is infinite."""
+    """A value is infinite, or so large that its square would be."""
 
 
 class TextValueError(DataError):
@@ -89,7 +89,7 @@ class UnknownSeriesError(QueryError):
 
 
 class DivergedError(SporadicError, ArithmeticError):
-    """Most training losses of an epoch were infinite or NaN before there were any weights worth keeping."""
+    """Forecasts, or most training losses of an epoch, were infinite or NaN before there were weights worth keeping."""
 
 
 class SporadicWarning(UserWarning):
@@ -101,7 +101,7 @@ class DataWarning(SporadicWarning):
 
 
 class DivergedWarning(SporadicWarning):
-    """Training losses were infinite or NaN: those batches were left out or, if they were most, training has stopped."""
+    """Losses or forecasts were infinite or NaN in training: such batches were left out, or if most, it has stopped."""
 
 
 class HeldControlsWarning(SporadicWarning):

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from sporadic.batching import batches
+from sporadic.errors import DivergedError
 from sporadic.events import Events, EventTable, Queries, QueryTable
 from sporadic.models.base import AbstractModel
 from sporadic.panel import Panel
@@ -56,10 +57,21 @@ class Questions:
             places.append((first[:, None] + np.arange(real.shape[1]))[real])
         if not answers:
             return np.zeros((0, self.events.n_variables, model.family.n_raw), np.float32)
-        raw = np.concatenate(answers)
+        raw = sound(np.concatenate(answers))
         ordered = np.empty_like(raw)
         ordered[np.concatenate(places)] = raw
         return ordered
+
+
+def sound(answers: np.ndarray) -> np.ndarray:
+    """What a model answered, if all of it is finite."""
+    wrong = int(np.sum(~np.isfinite(answers).reshape(len(answers), -1).all(axis=1)))
+    if wrong:
+        raise DivergedError(
+            f"{wrong:,} of {len(answers):,} forecasts are infinite or NaN: the weights of this model have grown too "
+            "large. Fit it anew, with a smaller learning_rate."
+        )
+    return answers
 
 
 @eqx.filter_jit

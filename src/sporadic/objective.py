@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from sporadic.errors import OptionError, one_of
+from sporadic.extremes import STRONGEST
 from sporadic.likelihoods.base import AbstractFamily
 
 PRE_JUMP = ("nll", "beta-nll", "mixed")
@@ -71,8 +72,8 @@ class Objective(eqx.Module):
     def __check_init__(self) -> None:
         one_of("kl", self.kl, ("forward", "reverse"))
         one_of("objective", self.pre_jump, PRE_JUMP)
-        if not self.kl_weight >= 0:
-            raise OptionError(f"kl_weight must not be negative; got {self.kl_weight}.")
+        if not 0 <= self.kl_weight <= STRONGEST:
+            raise OptionError(f"kl_weight is a number from 0 to {STRONGEST:g}; got {self.kl_weight}.")
         if self.withheld is not None and not 0 < self.withheld < 1:
             raise OptionError(f"withheld is a share of the time points, from 0 to below 1; got {self.withheld}.")
 

@@ -366,7 +366,8 @@ def _half_mean_difference(weights: Array, means: Array, stds: Array) -> Array:
     """½ E|X − X'| of each row's mixture, by whichever of the two ways below needs fewer terms."""
     rows, components = weights.shape
     low, high = np.min(means - 7 * stds, axis=-1), np.max(means + 7 * stds, axis=-1)
-    points = np.ceil((high - low) / (_GRID_STEP * np.min(stds, axis=-1))).astype(np.int64) + 1
+    wanted = np.ceil((high - low) / (_GRID_STEP * np.min(stds, axis=-1))) + 1
+    points = np.fmin(wanted, 2.0**53).astype(np.int64)  # where there is no width, it would take infinitely many
     order = np.argsort(-points)
     result = np.empty(rows)
     start = 0

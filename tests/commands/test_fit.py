@@ -73,6 +73,10 @@ def test_nothing_is_replaced_unasked_and_nothing_foreign_ever(run: Run, here: Pa
         (("--likelihood", "lean=log-normal,tall"), "a family per variable, as in bili=log-normal"),
         (("--calendar", "year"), "needs a length"),
         (("--calendar", "year=1,week"), "--calendar takes names, or a length for each"),
+        (
+            ("--learning-rate", "1e30"),
+            "learning_rate must be positive, weight_decay not negative, and both at most 1e+06",
+        ),
         (("--hidden-size", "ten"), 'unable to convert "ten" into int'),
         (("--out", "/proc/no/model"), "'/proc/no'"),
     ],

@@ -1,6 +1,7 @@
 """The training loop: it learns, stops, repeats itself under a seed, and says so when it fails."""
 
 import itertools
+import re
 
 import equinox as eqx
 import jax
@@ -43,6 +44,10 @@ def case():
 
 def weights(model):
     return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+
+
+def broken(model):
+    return eqx.tree_at(lambda m: m.f_obs.out.bias, model, jax.numpy.full(2, np.nan))
 
 
 def test_it_learns_the_level_of_each_series(case):
@@ -105,9 +110,8 @@ def test_it_stops_when_nothing_improves(case):
 
 def test_a_loss_that_is_no_number_at_once_is_an_error_with_its_epoch(case):
     model, table, _ = case
-    broken = eqx.tree_at(lambda m: m.f_obs.out.bias, model, jax.numpy.full(2, np.nan))
     with pytest.raises(DivergedError, match=r"^In epoch 1 .* of 3 of 3 batches .* a smaller learning_rate than 0\.003"):
-        train(broken, table, Objective(), Schedule(2, 20), seed=0)
+        train(broken(model), table, Objective(), Schedule(2, 20), seed=0)
 
 
 def step_into_trouble(monkeypatch, wild: set[int]) -> None:
@@ -146,6 +150,31 @@ def test_losses_that_are_no_numbers_later_stop_the_run_and_keep_the_best_weights
     assert evaluation.score(kept).nll == min(epoch.validation_nll for epoch in history)
 
 
+def test_forecasts_that_are_no_numbers_are_refused(case):
+    model, _, evaluation = case
+    with pytest.raises(DivergedError, match=r"^\d+ of \d+ forecasts are infinite or NaN: .* smaller learning_rate"):
+        evaluation.score(broken(model))
+
+
+@pytest.mark.parametrize(("rate", "decay"), [(1e6, 1e6), (1e6, 0.0), (1e4, 1e6)])
+def test_weights_that_forecast_no_numbers_are_never_kept(case, rate, decay):
+    """A single step of this length, along a sound slope, is enough."""
+    model, table, evaluation = case
+    named = f"a smaller learning_rate than {re.escape(format(rate, 'g'))}"
+    with pytest.raises(DivergedError, match=f"^In epoch 1 the validation forecasts or their loss became .*{named}"):
+        train(model, table, Objective(), Schedule(4, 60, rate, decay), seed=0, validation=evaluation)
+
+
+def test_forecasts_that_are_no_numbers_later_stop_the_run_and_keep_the_best_weights(case, monkeypatch):
+    model, table, evaluation = case
+    kept = loop._kept
+    count = itertools.count(1)
+    monkeypatch.setattr(loop, "_kept", lambda m, s: kept(m, s) if next(count) < 3 else broken(kept(m, s)))
+    with pytest.warns(DivergedWarning, match=r"^In epoch 3 the validation .* The weights of epoch [12] are kept\.$"):
+        best, history = train(model, table, Objective(), Schedule(30, 20), seed=0, validation=evaluation)
+    assert evaluation.score(best).nll == min(epoch.validation_nll for epoch in history)
+
+
 def test_the_paper_s_optimiser_is_adam_with_l2_and_a_step():
     schedule = Schedule(40, 20, 1e-3, 5e-4, optimiser="paper")
     optimiser = schedule.make_optimiser(steps_per_epoch=2)
@@ -166,6 +195,13 @@ def test_the_paper_s_optimiser_is_adam_with_l2_and_a_step():
 def test_impossible_schedules_are_refused(options):
     with pytest.raises(OptionError):
         Schedule(**options)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "weight_decay"])
+@pytest.mark.parametrize("value", [1e30, 1e300, np.inf, np.nan])
+def test_a_factor_that_would_overflow_is_refused_by_name(name, value):
+    with pytest.raises(OptionError, match=rf"{name} .* at most 1e\+06; got .*{re.escape(str(value))}"):
+        Schedule(**{name: value})
 
 
 @pytest.mark.parametrize("pre_jump", ["beta-nll", "mixed"])

@@ -14,7 +14,7 @@ import pandas as pd
 from sporadic.cluster.crew import Crew
 from sporadic.cluster.pooled import Pooled
 from sporadic.cluster.processes import Processes
-from sporadic.errors import DataError, OptionError
+from sporadic.errors import DataError, DivergedError, OptionError
 from sporadic.evaluation import Evaluation
 from sporadic.events import EventTable
 from sporadic.forecaster import Forecaster, held_out, precisely
@@ -147,8 +147,11 @@ class PooledEvaluation:
     def score(self, model: AbstractModel) -> PooledScore:
         sums = np.zeros(3)
         if self.here is not None:
-            score = self.here.score(model)
-            sums[:] = score.n, np.sum(score.scalar_nll), np.sum((score.error / score.unit) ** 2)
+            try:
+                score = self.here.score(model)
+                sums[:] = score.n, np.sum(score.scalar_nll), np.sum((score.error / score.unit) ** 2)
+            except DivergedError:  # which the other processes are to learn as well
+                sums[:] = np.nan
         n, nll, squared = self.pool.sum(sums)
         return PooledScore(float(nll / n), float(squared / n))
 

@@ -18,6 +18,7 @@ from optax.contrib import muon
 from sporadic.batching import BatchPlan
 from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
 from sporadic.events import EventTable
+from sporadic.extremes import STRONGEST
 from sporadic.models.base import AbstractModel
 from sporadic.objective import Objective, Terms
 from sporadic.training.averaging import averaged, averaging
@@ -68,10 +69,10 @@ class Schedule:
         for name in ("max_epochs", "batch_size", "patience"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} must be at least 1; got {getattr(self, name)}.")
-        if not self.learning_rate > 0 or not self.weight_decay >= 0:
+        if not 0 < self.learning_rate <= STRONGEST or not 0 <= self.weight_decay <= STRONGEST:
             raise OptionError(
-                f"learning_rate must be positive and weight_decay not negative; got {self.learning_rate} and "
-                f"{self.weight_decay}."
+                f"learning_rate must be positive, weight_decay not negative, and both at most {STRONGEST:g}; got "
+                f"{self.learning_rate} and {self.weight_decay}."
             )
         if not 0 <= self.averaging < math.inf:
             raise OptionError(f"averaging is a number of epochs, 0 for none; got {self.averaging}.")
@@ -154,8 +155,10 @@ def train(
             break
         mean = Terms(*(sums / max(sums[-1], 1)))
         current = _kept(model, state)
-        score = validation.score(current) if validation is not None else None
-        validation_nll, validation_mse = (score.nll, score.mse) if score else (math.nan, math.nan)
+        validation_nll, validation_mse = _validated(validation, current)
+        if validation is not None and not math.isfinite(validation_nll):
+            _stop(f"In epoch {number} the validation forecasts or their loss became infinite or NaN", run, schedule)
+            break
         epoch = Epoch(
             number, float(mean.nll), float(mean.squared_error), float(mean.kl),
             validation_nll, validation_mse, time.perf_counter() - start,
@@ -170,11 +173,17 @@ def train(
 
 
 def _too_many(lost: int, steps: int, number: int, run: Run, schedule: Schedule) -> bool:
-    """Warns of steps that could not be taken; says whether to stop. An error, if there is then nothing to keep."""
+    """Warns of steps that could not be taken; says whether to stop."""
     fact = f"In epoch {number} the loss or slope of {lost} of {steps} batches was not finite"
     if 2 * lost <= steps:
         warnings.warn(f"{fact}; such batches are left out.", DivergedWarning, stacklevel=3)
         return False
+    _stop(fact, run, schedule)
+    return True
+
+
+def _stop(fact: str, run: Run, schedule: Schedule) -> None:
+    """Says why a run goes no further. An error, if there is nothing to keep."""
     sentence = (
         f"{fact}. Try a smaller learning_rate than {schedule.learning_rate:g}, or look for extreme values in the "
         "data (sporadic describe)."
@@ -182,7 +191,16 @@ def _too_many(lost: int, steps: int, number: int, run: Run, schedule: Schedule) 
     if run.best_epoch is None:
         raise DivergedError(sentence)
     warnings.warn(f"{sentence} The weights of epoch {run.best_epoch.epoch} are kept.", DivergedWarning, stacklevel=3)
-    return True
+
+
+def _validated(validation: Scored | None, model: AbstractModel) -> tuple[float, float]:
+    """The nll and mse of validation forecasts; NaN where these are no numbers, or there is no validation."""
+    try:
+        with np.errstate(all="ignore"):
+            score = validation.score(model) if validation is not None else None
+    except DivergedError:
+        score = None
+    return (score.nll, score.mse) if score is not None else (math.nan, math.nan)
 
 
 @eqx.filter_jit
