@@ -62,6 +62,10 @@ def test_an_emptied_series_counts_its_horizon_from_its_origin():
         ({"times": [9], "horizon": 1}, OptionError, "either times= or horizon="),
         ({"horizon": -1}, OptionError, "positive duration"),
         ({"horizon": "3d"}, OptionError, "a duration must be one too"),
+        ({"horizon": 1e300}, OptionError, "a duration must be one too; got 1e+300."),
+        ({"horizon": 2, "steps": 0}, OptionError, "steps a whole number from 1 to 100,000; got horizon=2, steps=0."),
+        ({"horizon": 2, "steps": 10**9}, OptionError, "got horizon=2, steps=1000000000."),
+        ({"times": [4, 1e300]}, OptionError, "1e+300 is no time"),
         ({"times": ["2020-01-01"]}, OptionError, "times are numbers"),
         ({"times": pd.DataFrame({"id": ["c"], "time": [9.0]})}, QueryError, "no series with id 'c'"),
         ({"times": pd.DataFrame({"patient": ["a"], "time": [9.0]})}, MissingColumnError, "no column 'id'"),
@@ -87,3 +91,10 @@ def test_a_plan_silences_the_warning_that_a_control_is_held():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_held_controls(panel.with_controls(dose.assign(start=10.0)))
+
+
+@pytest.mark.parametrize("asked", [{"horizon": "106751d"}, {"times": ["106751d"], "relative": True}])
+def test_what_nanoseconds_cannot_reach_is_told(asked):
+    panel = Panel.from_wide(DATES.assign(time=DATES["time"].astype("datetime64[ns]")))
+    with pytest.raises(QueryError, match=r"106751 days after ....-..-.. 00:00:00 is later than this panel's times"):
+        future_times(panel, **asked)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sporadic.errors import DataError, OptionError
+from sporadic.errors import DataError, OptionError, QueryError
 from sporadic.timeaxis import TimeAxis, read_times
 
 NUMBERS, WHOLE, STAMPS = TimeAxis(), TimeAxis(integer=True), TimeAxis(unit="us")
@@ -148,6 +148,7 @@ def test_a_date_beyond_nanoseconds_is_as_late_as_they_go() -> None:
         (NUMBERS, "2020-01-01", "'2020-01-01' is a datetime"),
         (NUMBERS, pd.Timestamp(0), "is a datetime"),
         (NUMBERS, np.nan, "nan is no time; the panel's times are numbers"),
+        (NUMBERS, 1e300, r"1e\+300 is no time; the panel's times are numbers within ±1e\+19"),
         (NUMBERS, np.inf, "no time"),
         (NUMBERS, True, "no time"),
         (NUMBERS, [1.0, None], "no time"),
@@ -189,8 +190,26 @@ def test_durations() -> None:
         (NUMBERS, np.timedelta64(1, "D"), "must be one too"),
         (NUMBERS, np.nan, "must be one too"),
         (NUMBERS, True, "must be one too"),
+        (NUMBERS, 1e300, r"numbers within ±1e\+19, so a duration must be one too; got 1e\+300"),
+        (NUMBERS, -(10**400), "must be one too"),
+        (STAMPS, "1e300d", "'1e300d' is no duration"),
+        (STAMPS, "10000000d", "'10000000d' is no duration, or longer than 292 years"),
     ],
 )
 def test_the_wrong_kind_of_duration(axis: TimeAxis, wrong: Any, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         axis.duration(wrong)
+
+
+@given(st.floats(-1e19, 1e19), st.floats(0, 1e19))
+def test_what_lies_a_duration_later_is_where_it_should_be_or_refused(start: float, duration: float) -> None:
+    """Integers would start again at the other end."""
+    ns = TimeAxis(unit="ns")
+    begin = np.array([int(start) % 2**63])
+    if begin[0] + duration < 2**63:
+        (later,) = ns.after(begin, np.array([duration]))
+        assert abs(int(later) - (int(begin[0]) + round(duration))) <= 1024
+    else:
+        with pytest.raises(QueryError, match=r"days after .* is later than this panel's times can be"):
+            ns.after(begin, np.array([duration]))
+    assert NUMBERS.after(np.array([start]), np.array([duration])) == start + duration

@@ -12,6 +12,8 @@ from sporadic.intake.frames import column, open_frame
 from sporadic.panel import Panel
 from sporadic.timeaxis import Native
 
+MOST_STEPS = 100_000
+
 
 def future_times(history: Panel, *, times: Any = None, horizon: Any = None, steps: int = 10, relative: bool = False,
                  cutoff: Native | None = None) -> tuple[np.ndarray, Native]:  # fmt: skip
@@ -69,9 +71,10 @@ def _last_times(panel: Panel) -> tuple[Native, np.ndarray]:
 
 def _to_horizon(panel: Panel, horizon: Any, steps: int, last: Native, known: np.ndarray) -> tuple[np.ndarray, Native]:
     length = panel.axis.duration(horizon)
-    if not length > 0 or steps < 1:
+    if not length > 0 or not isinstance(steps, (int, np.integer)) or not 1 <= steps <= MOST_STEPS:
         raise OptionError(
-            f"horizon must be a positive duration and steps at least 1; got horizon={horizon!r}, steps={steps}."
+            f"horizon must be a positive duration and steps a whole number from 1 to {MOST_STEPS:,}; got "
+            f"horizon={quote(horizon)}, steps={quote(steps)}."
         )
     origin, has_origin = panel.origin
     lost = ~known & ~has_origin
@@ -81,8 +84,7 @@ def _to_horizon(panel: Panel, horizon: Any, steps: int, last: Native, known: np.
             f"Id {quote(first)} has no time point to count a horizon from ({such(int(lost.sum()), 'id')}): pass times=."
         )
     start = np.where(known, last, origin)
-    parts = length * np.arange(1, steps + 1) / steps
-    asked = start[:, None] + (np.round(parts).astype(np.int64) if panel.axis.is_datetime else parts)
+    asked = panel.axis.after(start[:, None], length * np.arange(1, steps + 1) / steps)
     return np.repeat(np.arange(len(panel)), steps), asked.reshape(-1)
 
 
@@ -120,4 +122,4 @@ def _listed(panel: Panel, times: Any, relative: bool) -> tuple[np.ndarray, Nativ
             f"Id {quote(first)} has no origin to count durations from: give absolute times, or the panel an origin."
         )
     spans = given.map(panel.axis.duration).to_numpy()
-    return series, origin[series] + (np.round(spans).astype(np.int64) if panel.axis.is_datetime else spans)
+    return series, panel.axis.after(origin[series], spans)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sporadic.errors import DataError, OptionError, quote
+from sporadic.errors import DataError, OptionError, QueryError, quote
+from sporadic.extremes import LATEST
 from sporadic.intake import frames
 
 Native = np.ndarray  # int64 or float64, one entry per time
@@ -20,6 +21,7 @@ Native = np.ndarray  # int64 or float64, one entry per time
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "year": 365.2425 * 86_400}
 _TICKS_PER_SECOND = {"us": 10**6, "ns": 10**9}
 _MOST_MICROSECONDS = np.iinfo(np.int64).max // 1000  # that nanoseconds can hold: until the year 2262
+NUMBERS = f"numbers within ±{LATEST:g}"
 _UTC_OFFSET = r"[T ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 
 
@@ -53,14 +55,15 @@ class TimeAxis:
         except DataError:
             raise OptionError(f"{quote(given.iloc[0])} is no time; the panel's times are {self.kind}.") from None
         if bad.any():
-            raise OptionError(f"{quote(given[bad].iloc[0])} is no time; the panel's times are {self.kind}.")
+            kind = self.kind if self.is_datetime else NUMBERS
+            raise OptionError(f"{quote(given[bad].iloc[0])} is no time; the panel's times are {kind}.")
         if reason := self.clash(axis):
             raise OptionError(f"The panel's times are {self.kind}; {quote(given.iloc[0])} {reason}.")
         return self.adopt(native, axis)
 
     def parse_one(self, value: Any) -> Any:
         """One time, quickly if it is a plain number."""
-        if not self.is_datetime and not self.integer and type(value) is float and np.isfinite(value):
+        if not self.is_datetime and not self.integer and type(value) is float and abs(value) < LATEST:
             return value
         return self.parse([value])[0]
 
@@ -89,9 +92,9 @@ class TimeAxis:
         """A length of time in native units: a number, or for datetimes "30d", a timedelta or a calendar word."""
         is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.timedelta64))
         if not self.is_datetime:
-            if is_number and np.isfinite(value):
+            if is_number and abs(value) < LATEST:
                 return float(value)
-            raise OptionError(f"The panel's times are numbers, so a duration must be one too; got {quote(value)}.")
+            raise OptionError(f"The panel's times are {NUMBERS}, so a duration must be one too; got {quote(value)}.")
         if isinstance(value, str) and value in _SECONDS:
             return float(_SECONDS[value] * self.ticks_per_second)
         if is_number:
@@ -103,11 +106,20 @@ class TimeAxis:
             length = pd.NaT
         if not isinstance(length, pd.Timedelta):
             words = ", ".join(f'"{word}"' for word in _SECONDS)
-            raise OptionError(f'{quote(value)} is no duration; write "30d", "12h", a timedelta, or one of {words}.')
+            raise OptionError(
+                f'{quote(value)} is no duration, or longer than 292 years; write "30d", "12h", a timedelta, or one of '
+                f"{words}."
+            )
         return length / pd.Timedelta(1, "s") * self.ticks_per_second
 
     def after(self, start: Native, duration: np.ndarray) -> Native:
         """Native times that lie a duration (in native units) after others, exact for datetimes and whole numbers."""
+        start, duration = np.broadcast_arrays(start, duration)
+        end = np.abs(start + duration.astype(np.float64))
+        if start.dtype.kind == "i" and end.max(initial=0.0) >= 2.0**63:  # where integers begin again at the other end
+            length, begin = duration.flat[np.argmax(end)], self.show(start.flat[np.argmax(end)])
+            shown = f"{length / self.ticks_per_second / 86_400:g} days" if self.is_datetime else f"{length:g}"
+            raise QueryError(f"{shown} after {begin} is later than this panel's times can be: ask for less.")
         if self.is_datetime:
             return start + np.rint(duration).astype(np.int64)
         return start + (_as_integers(duration) if start.dtype.kind == "i" else duration)
@@ -162,7 +174,7 @@ def read_times(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
 def _read_numbers(column: pd.Series) -> tuple[Native, np.ndarray, TimeAxis]:
     integer = pd.api.types.is_integer_dtype(column) and not column.isna().any() and column.max() < 2**63
     numbers = column.to_numpy(dtype=np.int64) if integer else column.to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = ~np.isfinite(numbers)
+    bad = ~(np.abs(numbers) < LATEST)
     return np.where(bad, numbers.dtype.type(0), numbers), bad, TimeAxis(integer=bool(integer))
 
 
