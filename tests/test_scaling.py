@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sporadic import Panel
-from sporadic.errors import OptionError, VariableError
+from sporadic.errors import DataError, OptionError, VariableError
 from sporadic.scaling import Dimensions, Scaling
 
 
@@ -198,3 +198,30 @@ def test_other_names_are_refused(change, named):
     panel = Panel.from_wide(given.pop("frame"), **given)
     with pytest.raises(VariableError, match=named):
         known().check(panel)
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "place"),
+    [
+        ({"frame": wide(**TWO | {"a": [1.0, 1e39, np.nan, -1e39, np.nan]})},
+         "Variable 'a' is 1e+39 for id 1 at 1.0, unlike anything this model has seen (2 such values).", (1, 1.0, 1e39)),
+        ({"static": STATIC.assign(age=[1.0, -1e39])}, "Covariate 'age' is -1e+39 for id 2, unlike", (2, None, -1e39)),
+        ({"controls": CONTROLS.assign(value=[3.0, 1e39, 6.0])}, "Control 'u' is 1e+39 for id 1 at 2.0", (1, 2.0, 1e39)),
+    ],
+)  # fmt: skip
+def test_what_float32_cannot_square_is_refused_with_its_place(change, said, place):
+    given = {"frame": wide(**TWO), "controls": CONTROLS, "static": STATIC, **change}
+    panel = Panel.from_wide(given.pop("frame"), **given)
+    with pytest.raises(DataError) as told:
+        known().check(panel)
+    assert said in str(told.value)
+    assert (told.value.id, told.value.time, told.value.value) == place
+    Scaling.fit(panel).check(panel)  # to a model that was trained on it, it is nothing special
+
+
+@pytest.mark.parametrize(("kind", "far"), [("gaussian", 1e30), ("poisson", 1e16), ("student-t", -1e30)])
+def test_how_far_is_too_far_depends_on_the_kind(kind, far):
+    scaling = Scaling.fit(Panel.from_wide(wide(a=[1.0, 2, 3, 4, 5])), likelihood=kind)
+    scaling.check(Panel.from_wide(wide(a=[1.0, 2, 3, 4, abs(far) / 1e14])))
+    with pytest.raises(DataError, match="unlike anything"):
+        scaling.check(Panel.from_wide(wide(a=[1.0, 2, 3, 4, far])))

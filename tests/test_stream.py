@@ -99,6 +99,15 @@ REFUSED = {
     "no variable of this model, which knows 'a', 'b', 'c'": lambda s: s.observe("ann", 3.0, {"x": 1.0}),
     "leave out what was not observed": lambda s: s.observe("ann", 3.0, {"a": float("nan")}),
     "has 'high' for 'a'": lambda s: s.observe("ann", 3.0, {"a": "high"}),
+    "has 1e+39 for 'a' at 3.0, unlike anything": lambda s: s.observe("ann", 3.0, {"a": 1e39}),
+    "has 1e+39 for the covariate 'age', unlike anything": lambda s: s.observe(
+        "bob", 3.0, {"a": 1.0}, static={"age": 1e39, "sex": "f"}
+    ),
+    "has 1e+39 for the control 'dose', unlike anything": lambda s: s.observe("ann", 3.0, {}, controls={"dose": 1e39}),
+    "Control 'dose' is -1e+39 for id 'ann' at 5.0, unlike anything": lambda s: s.forecast(
+        "ann", [6.0], controls=pd.DataFrame({"id": ["ann"], "start": [5.0], "control": ["dose"], "value": [-1e39]})
+    ),
+    "1e+300 is no time": lambda s: s.observe("ann", 1e300, {"a": 1.0}),
     "told nothing": lambda s: s.observe("ann", 3.0, {}),
     "'a' twice at 2.0: 0.7 and 0.8": lambda s: s.observe("ann", 2.0, {"a": 0.8}),
     "no control of this model, which knows 'dose'": lambda s: s.observe("ann", 3.0, {"a": 1.0}, controls={"x": 1.0}),

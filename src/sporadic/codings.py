@@ -13,6 +13,7 @@ import numpy as np
 
 from sporadic import kinds, likelihoods
 from sporadic.errors import OptionError, listed, quote, such
+from sporadic.extremes import FARTHEST, MOST_COUNTED
 from sporadic.kinds import Kind, Level, parsed
 from sporadic.likelihoods.base import log_odds
 from sporadic.likelihoods.zero_inflated import POINT, beside_point
@@ -139,6 +140,10 @@ class Coding:
                 wanted = "a whole number from 0" + ("" if np.isinf(most) else f" to {most:g}")
                 return (value < 0) | (value != np.floor(value)) | (value > most), wanted
         return np.zeros(len(value), dtype=bool), ""
+
+    def far(self, value: np.ndarray, beyond: float = FARTHEST) -> np.ndarray:
+        """Which values are so many standard deviations from the training data, or counts so large, that none is."""
+        return ~(np.abs(self.encode(value)) < (MOST_COUNTED if self.is_discrete else beyond))
 
     def spoken(self, value: np.ndarray, words: Sequence[str] | None) -> np.ndarray:
         """A panel's values as beliefs speak of them."""
@@ -325,8 +330,8 @@ def _standard_moment(values: np.ndarray, power: int, pool: AbstractPool) -> floa
     """A central moment, in units of the standard deviation."""
     count = pool.sum(len(values))
     away = values - pool.sum(np.sum(values)) / count
-    variance, moment = (float(pool.sum(np.sum(away**each)) / count) for each in (2, power))
-    return moment / variance ** (power / 2) if variance > 0 else 0.0
+    deviation = np.sqrt(float(pool.sum(np.sum(away**2)) / count))
+    return float(pool.sum(np.sum((away / deviation) ** power)) / count) if deviation > 0 else 0.0
 
 
 def location_and_scale(values: np.ndarray, pool: AbstractPool = ALONE, *, size: float = 0.0) -> tuple[float, float]:

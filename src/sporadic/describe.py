@@ -42,7 +42,6 @@ def describe_frame(frame: Any, *, id: Any = "id", time: Any = "time", variable: 
     return describe_panel(Panel(**fields), problems)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the spread of values near the largest float is infinite
 def describe_panel(panel: Panel, problems: Sequence[DataError] = ()) -> Description:
     """The shape of a panel."""
     per_series = np.diff(panel.offsets)

@@ -137,6 +137,8 @@ class Forecast:
             ) from None
         wrong = np.isinf(value)
         wrong[~np.isnan(value)] |= coding.wrong(value[~np.isnan(value)], None)[0]
+        sound = ~np.isnan(value) & ~wrong
+        wrong[sound] = coding.far(value[sound])
         if wrong.any():
             raise QueryError(f"Variable {quote(name)} is {coding.kind.name} and cannot be {value[wrong][0]:g}.")
         return value

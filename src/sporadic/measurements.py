@@ -9,9 +9,12 @@ import pandas as pd
 
 from sporadic.controls import Controls, no_controls
 from sporadic.errors import StreamError, VariableError, listed, quote
+from sporadic.extremes import FARTHEST
 from sporadic.intake.control_records import controls_from_table
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
+
+_STRANGE = "unlike anything this model has seen"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Reader:
     template: Panel
     scaling: Scaling
     origin: Any
+    farthest: float = FARTHEST  # from the training data, in standard deviations
 
     @property
     def none(self) -> Controls:
@@ -45,6 +49,8 @@ class Reader:
                     id,
                     f"has {quote(given)} for {quote(name)} at {time}, which is {coding.kind.name}: it must be {wanted}",
                 )
+            if coding.far(np.array([number]), self.farthest)[0]:
+                refuse(id, f"has {quote(given)} for {quote(name)} at {time}, {_STRANGE}")
             value[0, place], mask[0, place] = number, True
         return value, mask
 
@@ -58,8 +64,12 @@ class Reader:
             value = given[column.name]
             if not column.levels and value is not None and not isinstance(value, (int, float, np.number)):
                 refuse(id, f"has {quote(value)} for the covariate {quote(column.name)}, which is a number")
-        kinds = ["str" if column.levels else "float64" for column in columns]
-        parts = [c.encode(pd.Series([given[c.name]], dtype=kind)) for c, kind in zip(columns, kinds, strict=True)]
+        parts = []
+        for column in columns:
+            entry = pd.Series([given[column.name]], dtype="str" if column.levels else "float64")
+            if column.far(entry, self.farthest)[0]:
+                refuse(id, f"has {quote(given[column.name])} for the covariate {quote(column.name)}, {_STRANGE}")
+            parts.append(column.encode(entry))
         return np.concatenate(parts, axis=1) if parts else np.zeros((1, 0))
 
     def controls(self, id: Any, native: Any, controls: Any) -> Controls:
@@ -84,6 +94,9 @@ class Reader:
         )  # fmt: skip
         if problems:
             raise problems[0]
+        for at in np.flatnonzero(self.scaling.far_controls(told, self.farthest))[:1]:
+            name = told.names[told.control[at]]
+            refuse(id, f"has {quote(told.value[at])} for the control {quote(name)}, {_STRANGE}")
         return told
 
     def beginning(self, id: Any, first: Any, origin: Any) -> Any:

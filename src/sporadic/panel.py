@@ -74,7 +74,8 @@ class Panel:
         - `duplicates`: what to do when one (id, time, variable) occurs more than once: "error", "mean", "sum",
             "first", "last", or a rule per variable.
         - `absent`: "error" or "fill", for ids that the static or control table lacks.
-        - `invalid`: "error" or "drop", for rows without id or time, text among numbers, and infinite values.
+        - `invalid`: "error" or "drop", for rows without id or time, text among numbers, and values
+            that are infinite or beyond ±1e150.
         - `exclude`: variables to leave out.
         """
         options = Options(static, controls, origin, end, time_scale, outliers, bin_width, duplicates, absent, invalid,

@@ -9,7 +9,9 @@ import pandas as pd
 
 from sporadic.beliefs import Unit
 from sporadic.codings import Coding, Likelihood, learned, location_and_scale
+from sporadic.controls import Controls
 from sporadic.errors import DataError, OptionError, VariableError, quote, such
+from sporadic.extremes import FARTHEST, refuse_extremes
 from sporadic.kinds import Binomial, Multinomial, ZeroInflated
 from sporadic.likelihoods import AbstractFamily, Gaussian, Given, PerVariable
 from sporadic.panel import Panel
@@ -65,6 +67,12 @@ class StaticColumn:
             known = numbers[np.isfinite(numbers)]
             return cls(name, (), *location_and_scale(known, pool))
         return cls(name, tuple(pool.union(list(column.dropna().astype(str).unique()))))
+
+    def far(self, column: pd.Series, beyond: float = FARTHEST) -> np.ndarray:
+        """Which entries are numbers so many standard deviations from the training data that none is."""
+        if self.levels:
+            return np.zeros(len(column), dtype=bool)
+        return np.abs(column.to_numpy(dtype=np.float64, na_value=np.nan) - self.location) >= beyond * self.scale
 
     def encode(self, column: pd.Series) -> np.ndarray:
         if self.levels:
@@ -228,8 +236,14 @@ class Scaling:
                 return tuple(k for k in self._all if k >= j and self.codings[k].kind == kind)
         return ()
 
+    def far_controls(self, controls: Controls, beyond: float = FARTHEST) -> np.ndarray:
+        """Which records are so many times as strong as those of the training data that none is."""
+        sizes = dict(zip((*self.levels, *self.boluses), (*self.level_size, *self.bolus_size), strict=True))
+        size = np.array([sizes[name] for name in controls.names])
+        return np.abs(controls.value) >= beyond * size[controls.control]
+
     def check(self, panel: Panel) -> None:
-        """Refuses a panel that does not speak of the same things as the one this was learned from."""
+        """Refuses a panel that does not speak of the same things, in like numbers, as the one this was learned from."""
         for what, known, given in (
             ("variables", self.variables, panel.variables),
             ("held controls", self.levels, panel.controls.levels),
@@ -254,6 +268,7 @@ class Scaling:
             )
             if more := [k for k in self._trials(self.variables.index(name)) if self.variables[k] != name]:
                 self._check_trials(panel, number, more)
+        refuse_extremes(panel, self)
 
     def _check_trials(self, panel: Panel, number: int, others: list[int]) -> None:
         """What shares its trials with others is observed with them, and is not more than they are."""

@@ -23,8 +23,10 @@ from sporadic.carried import Carried, Rows
 from sporadic.controls import Controls
 from sporadic.errors import FileError, OptionError, StreamError, one_of, plain, quote
 from sporadic.events import Events, EventTable, Queries, QueryTable
+from sporadic.extremes import refuse_extreme_controls
 from sporadic.forecast import Forecast
 from sporadic.forecaster import Forecaster
+from sporadic.forecasting import sound
 from sporadic.intake.assembly import is_long
 from sporadic.intake.frames import open_frame
 from sporadic.measurements import Reader, refuse
@@ -245,13 +247,14 @@ class Stream:
             one_of("controls", controls, ("hold",))
         else:
             panel = panel if controls is None else panel.with_controls(controls)
+            refuse_extreme_controls(panel, self._scaling)
             warn_of_held_controls(panel)
         owner, asked = future_times(panel, times=times, horizon=horizon, steps=steps)
         start, state = np.repeat(series.time, len(asked)), np.zeros(len(asked), dtype=np.int64)
         with self._forecaster._precisely():
             table = QueryTable.going_on(panel, start, state, owner, asked, self._scaling, self._network.layout)
             queries, real = table.batch(np.zeros(1, dtype=np.int64), at_least=1)
-            raw = np.asarray(_ask(self._network, jax.device_put(series.after), queries))[real]
+            raw = sound(np.asarray(_ask(self._network, jax.device_put(series.after), queries))[real])
         return Forecast(panel, owner, asked, raw, self._network.family, self._scaling)
 
     # -- on disk ---------------------------------------------------------------------------------------------------

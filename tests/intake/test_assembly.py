@@ -80,6 +80,17 @@ CASES = {
     "infinite value": Case(InfiniteValueError, replaced(LONG, 2, "value", -np.inf), {},
         {"column": "value", "id": 8, "time": 0.0, "value": -np.inf, "count": 1},
         ("'value'", "-inf", "id 8", "time 0.0", "variable 'x'", 'invalid="drop"'), {"invalid": "drop"}, [1, 2, 4]),
+    "vast value": Case(InfiniteValueError, replaced(LONG, 2, "value", -1e300), {},
+        {"column": "value", "id": 8, "time": 0.0, "value": -1e300, "count": 1},
+        ("-1e+300, which is infinite or beyond ±1e+150", "id 8", "time 0.0", "variable 'x'", 'invalid="drop"'),
+        {"invalid": "drop"}, [1, 2, 4]),
+    "vast covariate": Case(InfiniteValueError, LONG, {"static": STATIC.assign(born=[0, 1e300])},
+        {"column": "born", "id": 8, "value": 1e300, "count": 1}, ("'born' holds 1e+300", "beyond ±1e+150", "id 8")),
+    "vast control": Case(InfiniteValueError, LONG, {"controls": DOSES.assign(value=1e300)},
+        {"value": 1e300}, ("1e+300", "beyond ±1e+150", 'invalid="drop"')),
+    "vast time": Case(MissingTimeError, LONG.assign(time=[0, 1, 0, -1e300]), {},
+        {"column": "time", "id": 8, "value": -1e300, "count": 1}, ("-1e+300", "numbers within ±1e+19"),
+        {"invalid": "drop"}, [1, 2, 3]),
     "text": Case(TextValueError, replaced(replaced(LONG, 3, "value", "<0.5"), 1, "value", "> 3"), {},
         {"column": "value", "id": 7, "time": 1.0, "value": "> 3", "count": 2},
         ("'value' holds '> 3'", "id 7", "time 1.0", "variable 'x'", "2 such values", 'invalid="drop"'),
@@ -301,8 +312,6 @@ def test_duplicate_rows_of_a_wide_table_merge_variable_by_variable() -> None:
     assert panel.value.tolist() == [4.0, 5.0]
     assert Panel.from_wide(frame, duplicates="last").value.tolist() == [3.0, 7.0]
     assert Panel.from_wide(frame, duplicates="mean").value.tolist() == [2.0, 6.0]
-    with pytest.raises(InfiniteValueError, match="add up to infinity"):
-        Panel.from_wide(frame.assign(x=1e308), duplicates="sum")
 
 
 # -- what goes in besides observations ---------------------------------------------------------------------------------

@@ -265,6 +265,7 @@ def test_what_is_given_tells_of_the_rest(panel, fitted, forecast):
         ({"z": 1.0}, "z"),
         ({"y": -1.0}, "'y' is log-normal and cannot be -1"),
         ({"x": np.inf}, "cannot be inf"),
+        ({"x": 1e39}, r"'x' is gaussian and cannot be 1e\+39"),
         ({"x": [1.0, 2.0]}, "one for each of the 6 queries"),
         ({"x": "much"}, "must be a number"),
     ],

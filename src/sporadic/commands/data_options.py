@@ -55,7 +55,8 @@ class DataOptions:
     absent: Literal["error", "fill"] = "error"
     """What to do with ids that the file of covariates or controls lacks."""
     invalid: Literal["error", "drop"] = "error"
-    """What to do with rows without id or time, text among numbers, and infinite values."""
+    """What to do with rows without id or time, text among numbers, and values that are infinite or beyond
+    ±1e150."""
     encoding: str = "utf-8"
     """Of the text in CSV files: utf-8, latin-1 or utf-16."""
 

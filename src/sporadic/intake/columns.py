@@ -24,8 +24,9 @@ from sporadic.errors import (
     quote,
     such,
 )
+from sporadic.extremes import LARGEST, VAST
 from sporadic.intake import frames
-from sporadic.timeaxis import Native, TimeAxis, read_times
+from sporadic.timeaxis import NUMBERS, Native, TimeAxis, read_times
 
 DROP = 'invalid="drop"'
 MOST_WORDS = 50
@@ -96,7 +97,7 @@ class Intake:
 
     def numbers(self, name: Any, *, variable: pd.Series | None = None, missing_is: str = "not observed",
                 cure: str = "") -> np.ndarray:  # fmt: skip
-        """A column of numbers as float64, NaN where there is none; text and infinities become problems.
+        """A column of numbers as float64, NaN where there is none; text and vast numbers become problems.
 
         `variable` says, row by row, what was observed; `cure` is a further sentence on what to do about text.
         """
@@ -129,13 +130,13 @@ class Intake:
             "Column {column} holds {value}, which is no number, at {where} ({such}). Replace it by a number, leave it "
             f"empty for {missing_is}, or pass {DROP} to do so for all.{cure}",
         )  # fmt: skip
-        infinite = np.isinf(numbers)
+        vast = np.abs(numbers) > LARGEST
         self.report(
-            InfiniteValueError, infinite, name, numbers, variable,
-            "Column {column} holds the infinite value {value} at {where} ({such}). Leave it empty for "
+            InfiniteValueError, vast, name, numbers, variable,
+            f"Column {{column}} holds {{value}}, which is {VAST}, at {{where}} ({{such}}). Leave it empty for "
             f"{missing_is}, or pass {DROP} to do so for all.",
         )  # fmt: skip
-        return np.where(infinite, np.nan, numbers)
+        return np.where(vast, np.nan, numbers)
 
     def report(self, error: type[DataError], wrong: np.ndarray, column: Any, values: Any, variable: pd.Series | None,
                sentence: str, *, noun: str = "value") -> None:  # fmt: skip
@@ -173,7 +174,7 @@ class Intake:
             self.problems.append(
                 MissingTimeError(
                     f"Column {quote(times.name)}{self.whose} holds {quote(times.iloc[at])}, which is no time, at id "
-                    f"{quote(ids.iloc[at])}, row {at}, counted from 0 ({such(bad.sum(), 'row')}). Times are numbers, "
+                    f"{quote(ids.iloc[at])}, row {at}, counted from 0 ({such(bad.sum(), 'row')}). Times are {NUMBERS}, "
                     f"or datetimes such as 2020-01-31 or 2020-01-31T12:30. Fill it in, or pass {DROP} to leave such "
                     "rows out.",
                     column=times.name,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from sporadic.errors import DataError, DuplicateError, InfiniteValueError, MissingIdError, plain, quote, such
+from sporadic.extremes import LARGEST, VAST
 from sporadic.intake import frames
 from sporadic.intake.columns import Intake, id_column, require
 
@@ -99,18 +100,18 @@ def checked_covariates(static: pd.DataFrame, index: pd.Index, problems: list[Dat
                 )
             )
         elif pd.api.types.is_float_dtype(values):
-            infinite = np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan))
-            if infinite.any():
-                at = int(np.argmax(infinite))
-                static = static.assign(**{str(name): values.mask(infinite)})
+            vast = np.abs(values.to_numpy(dtype=np.float64, na_value=np.nan)) > LARGEST
+            if vast.any():
+                at = int(np.argmax(vast))
+                static = static.assign(**{str(name): values.mask(vast)})
                 problems.append(
                     InfiniteValueError(
-                        f"Static column {quote(name)} holds the infinite value {values.iloc[at]} at id "
-                        f"{quote(index[at])} ({such(infinite.sum(), 'value')}). Leave it empty if it is unknown.",
+                        f"Static column {quote(name)} holds {values.iloc[at]}, which is {VAST}, at id "
+                        f"{quote(index[at])} ({such(vast.sum(), 'value')}). Leave it empty if it is unknown.",
                         column=name,
                         id=index[at],
                         value=values.iloc[at],
-                        count=int(infinite.sum()),
+                        count=int(vast.sum()),
                     )
                 )
     return static

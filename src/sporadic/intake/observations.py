@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sporadic.cleaning import RULES, bins, merged, outliers
-from sporadic.errors import DataError, DuplicateError, InfiniteValueError, OptionError, listed, one_of, quote, such
+from sporadic.errors import DataError, DuplicateError, OptionError, listed, one_of, quote, such
 from sporadic.intake.followup import Bound
 from sporadic.timeaxis import Native, TimeAxis
 
@@ -89,39 +88,19 @@ def merge_duplicates(seen: Observations, variables: tuple[str, ...], rules: str 
         values = seen.value[starts[first] : starts[first] + counts[first]]
         problems.append(_refusal(seen, int(starts[first]), values, int(refused.sum()), variables, index, axis))
     value = merged(seen.value, starts, rule)
-    together = Observations(seen.series[starts], seen.time[starts], seen.variable[starts], value)
-    if (overflown := np.isinf(value)).any():
-        at, count = int(np.argmax(overflown)), int(overflown.sum())
-        problems.append(
-            InfiniteValueError(
-                f"The duplicates of variable {quote(variables[together.variable[at]])} add up to infinity at id "
-                f"{quote(index[together.series[at]])}, time {axis.show(together.time[at])} ({such(count, 'place')}). "
-                "Use another duplicates= rule, or smaller units.",
-                **_place(together, at, variables, index, axis),
-                count=count,
-            )
-        )
-    return together
-
-
-def _place(seen: Observations, at: int, variables: tuple[str, ...], index: pd.Index, axis: TimeAxis) -> dict[str, Any]:
-    """Where an observation stands, as the fields of a DataError."""
-    return {
-        "column": variables[seen.variable[at]],
-        "id": index[seen.series[at]],
-        "time": axis.restore_one(seen.time[at]),
-        "value": seen.value[at],
-    }
+    return Observations(seen.series[starts], seen.time[starts], seen.variable[starts], value)
 
 
 def _refusal(seen: Observations, at: int, values: np.ndarray, count: int, variables: tuple[str, ...], index: pd.Index,
              axis: TimeAxis) -> DuplicateError:  # fmt: skip
-    place = _place(seen, at, variables, index, axis)
-    name = place["column"]
+    name, id, time = variables[seen.variable[at]], index[seen.series[at]], axis.restore_one(seen.time[at])
     return DuplicateError(
-        f"Variable {quote(name)} was observed more than once at id {quote(place['id'])}, time "
-        f'{quote(place["time"])}: {listed(values, 5)} ({such(count, "place")}). Pass duplicates="mean", "sum", '
+        f"Variable {quote(name)} was observed more than once at id {quote(id)}, time "
+        f'{quote(time)}: {listed(values, 5)} ({such(count, "place")}). Pass duplicates="mean", "sum", '
         f""""first" or "last", or a rule per variable, as in duplicates={{{quote(name)}: 'mean'}}.""",
-        **place,
+        column=name,
+        id=id,
+        time=time,
+        value=seen.value[at],
         count=count,
     )

@@ -25,7 +25,7 @@ from sporadic.server.paths import paths, stretch
 from sporadic.server.schemas import Seen
 from sporadic.server.store import Store
 from sporadic.server.tables import open_database, speaking_plainly
-from sporadic.server.telling import checked_values, native_time
+from sporadic.server.telling import FARTHEST, checked_values, native_time
 from sporadic.stream import BATCHES
 
 _CALIBRATED = 300  # series
@@ -40,7 +40,7 @@ class Service:
         _, scaling = forecaster._fitted()
         assert forecaster.template_ is not None
         self.forecaster, self.name = forecaster, name
-        self.reader = Reader(forecaster.template_, scaling, forecaster.origin_)
+        self.reader = Reader(forecaster.template_, scaling, forecaster.origin_, FARTHEST)
         self.axis = self.reader.template.axis
         stream = forecaster.stream()  # which not every model has
         with speaking_plainly(database):
