@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,6 +36,13 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("sporadic")
 set_hypothesis_home_dir(Path(sys.prefix) / "hypothesis")  # its other caches, too, stay out of the repository
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Ends with how many tests were skipped, by what they lack."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    for reason, count in Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped).items():
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
 
 
 @pytest.fixture(scope="module", autouse=True)

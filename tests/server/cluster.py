@@ -1,6 +1,5 @@
 """A real PostgreSQL in a folder of its own, which listens only on this machine and is gone after the tests."""
 
-import getpass
 import itertools
 import os
 import shutil
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
+
+from tests.from_debian import lacking
 
 _NUMBERS = itertools.count()
 
@@ -101,8 +101,5 @@ def _binaries() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     beside = shutil.which("initdb")
     if not found and beside is None:
-        pytest.fail(
-            f"The tests of the service need PostgreSQL, which {getpass.getuser()!r} does not find here: install the "
-            "Debian package 'postgresql' (make test does, where it may)."
-        )
+        lacking("postgresql")
     return found[-1].parent if found else Path(str(beside)).parent

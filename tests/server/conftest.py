@@ -1,5 +1,6 @@
 """A small fitted model, the real service around it, and a real PostgreSQL."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser
 import sporadic as sp
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
+from tests.from_debian import lacking
 from tests.server.cluster import Postgres
 from tests.server.direct import Direct
 from tests.server.journeys import VISITS, Explorer, browsing
@@ -94,15 +96,21 @@ def postgres() -> Iterator[Postgres]:
         cluster.remove()
 
 
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Debian's, or whichever is on the path."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or lacking("chromium")
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str) -> Iterator[Browser]:
     """Closed after each file: while it is open, the thread has a running event loop, which others may want to start."""
-    with browsing() as browser:
+    with browsing(chromium) as browser:
         yield browser
 
 
 @pytest.fixture(scope="session")
-def pbc_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def pbc_address(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service with a small model of PBC, for journeys through the explorer."""
     folder = tmp_path_factory.mktemp("explorer")
     forecaster = sp.Forecaster(hidden_size=8, obs_size=8, max_epochs=2, likelihood="auto", batch_size=128)

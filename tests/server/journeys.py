@@ -1,7 +1,6 @@
 """What journeys through the explorer are made of: a browser, and a page that is looked at."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from sporadic.datasets.pbc import visits
@@ -24,11 +22,7 @@ expect.set_options(timeout=PATIENCE * 1000)
 
 
 @contextmanager
-def browsing() -> Iterator[Browser]:
-    """Debian's chromium, or whichever is on the path."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("This test drives chromium, which is not installed.")
+def browsing(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
