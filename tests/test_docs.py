@@ -119,6 +119,15 @@ def test_every_page_can_be_reached():
     assert [page.name for page in PAGES[1:] if f'"{page.name}"' not in menu] == []
 
 
+def test_where_the_protocol_is_cited_it_has_that_section():
+    page = (DOCS / "protocol.md").read_text(encoding="utf-8")
+    sections = set(re.findall(r"^(?:## |\| )(\d\.\d|\d)", page, flags=re.MULTILINE))
+    texts = [path.read_text(encoding="utf-8") for name in ("src", "tests") for path in (ROOT / name).rglob("*.py")]
+    cited = re.findall(r"([\w/]*protocol\.md),? \(?section ([\d.]*\d)", " ".join(texts), flags=re.IGNORECASE)
+    assert {name for name, _ in cited} == {"docs/protocol.md"}
+    assert {section for _, section in cited} <= sections
+
+
 def test_the_api_page_is_as_the_code_is():
     done = subprocess.run([sys.executable, str(DOCS / "api.py"), "--print"], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The forecasting protocol (PROTOCOL.md, section 1) applied to a model: condition, forecast straight, score."""
+"""The forecasting protocol (docs/protocol.md, section 1) applied to a model: condition, forecast straight, score."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Folds: which series train, validate and test, drawn once and the same for every model (PROTOCOL.md, section 1)."""
+"""Folds: which series train, validate and test, drawn once, the same for every model (docs/protocol.md, section 1)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

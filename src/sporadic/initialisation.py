@@ -1,4 +1,4 @@
-"""How weights start: as the authors of the paper do it (PROTOCOL.md, section 5.7), and Equinox's cells as it does.
+"""How weights start: as the authors of the paper do it (docs/protocol.md, section 5.7), and Equinox's cells as it does.
 
 XLA compiles a draw anew for every shape, which for all weights of a model takes seconds. So numbers are drawn in a few
 sizes, which models share, and cut to shape: the same numbers as if drawn in that shape.

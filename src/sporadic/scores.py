@@ -49,7 +49,7 @@ class LevelScores:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Score:
-    """Scores of a set of target scalars under the forecasting protocol (PROTOCOL.md, section 1).
+    """Scores of a set of target scalars under the forecasting protocol (docs/protocol.md, section 1).
 
     All arrays have one entry per target scalar. `series` indexes `ids`, `variable` indexes `variables`, `horizon`
     counts the time points after the cutoff from 1. `pit` is the predictive distribution function at the value seen,

@@ -113,7 +113,7 @@ def test_the_initial_state_by_hand(x64):
 
 
 def test_weights_start_as_the_authors_do():
-    """Xavier-uniform with biases of 0.05 (PROTOCOL, 5.7); the context's straight way starts closed."""
+    """Xavier-uniform with biases of 0.05 (docs/protocol.md, section 5.7); the context's straight way starts closed."""
     f_obs: Any = ObservationModel(30, 20, (2, 2), context_size=10, dropout=0.0, key=jr.key(0))
     limit = np.sqrt(6 / (40 + 20))
     assert 0.95 * limit < jnp.abs(f_obs.hidden.weight).max() < limit

@@ -48,7 +48,7 @@ def test_each_variable_has_its_own_weights():
 
 
 def test_initial_weights_are_the_authors():
-    """N(0, 2 / (4 + prep)) and biases of 0.1 (PROTOCOL, 5.7)."""
+    """N(0, 2 / (4 + prep)) and biases of 0.1 (docs/protocol.md, section 5.7)."""
     prep = Prep(Gaussian(), 200, 10, key=jr.key(1))
     assert jnp.var(prep.weight) == pytest.approx(2 / 14, rel=0.05)
     assert jnp.mean(prep.weight) == pytest.approx(0, abs=0.02)

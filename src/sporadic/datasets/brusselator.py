@@ -1,6 +1,6 @@
 """The stochastic Brusselator: a noisy chemical oscillator (paper, appendix "the Brusselator").
 
-The drift printed in the paper, 1 + (b+1)x + ax²y, explodes; PROTOCOL.md (section 2) gives the one meant.
+The drift printed in the paper, 1 + (b+1)x + ax²y, explodes; docs/protocol.md, section 2, has the one meant.
 """
 
 import numpy as np

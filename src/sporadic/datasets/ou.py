@@ -98,7 +98,7 @@ class OUProcess:
 
 
 def ou(n: int = 10_000, setting: str = "random-r", seed: int = 0, scheme: str = "euler") -> Panel:
-    """Simulate OU pairs seen about 20 times on [0, 10], one variable or both at a time (PROTOCOL.md, section 2).
+    """Simulate OU pairs seen about 20 times on [0, 10], one variable or both at a time (docs/protocol.md, section 2).
 
     Settings: "random-r" (ρ = .99), "random-lag" (plus a time shift of 0 to .5), "independent" (ρ = 0), "random-theta"
     (random-r with θ ~ U(.5, 1.5)). `panel.truth` holds the dense paths, `panel.truth.attrs["parameters"]` what each

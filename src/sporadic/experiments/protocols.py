@@ -1,4 +1,4 @@
-"""What is forecast on each data set, and how models are sized and trained there (PROTOCOL.md, section 1)."""
+"""What is forecast on each data set, and how models are sized and trained there (docs/protocol.md, section 1)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """What has been published, as printed: De Brouwer et al. (NeurIPS 2019), and later papers under the same protocol.
 
-Each entry is (mse, nll); None where a paper gives no such number. PROTOCOL.md, section 6, lists the sources.
+Each entry is (mse, nll); None where a paper gives no such number. docs/protocol.md, section 6, has the sources.
 """
 
 OU = {

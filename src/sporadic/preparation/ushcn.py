@@ -1,4 +1,4 @@
-"""USHCN-Daily: five weather variables of US stations, 1950 to 2000, thinned out at random (PROTOCOL.md, section 3)."""
+"""USHCN-Daily: five weather variables of US stations, 1950 to 2000, thinned at random (docs/protocol.md, section 3)."""
 
 import re
 from collections import defaultdict
