@@ -7,7 +7,7 @@ STAMP := .venv/stamp
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := .venv
-.PHONY: .venv debian demo lint test results-quick docs format constraints clean
+.PHONY: .venv debian demo lint test test-slow quick results-quick docs format constraints clean
 
 .venv: $(STAMP)
 
@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 		--editable '.[plot,track,scale,serve]' --group test --group lint --group docs
 	@touch $@
 
-# A browser and a database for the tests. Where CI is set they must be there; elsewhere tests that lack them are skipped.
+# A browser and a database for the tests, from Debian. Where CI is set they must be there; elsewhere tests go without.
 debian:
 	@.ci/debian
 
@@ -34,15 +34,27 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
+# The tests of a file share what they compile and fit, so one worker takes them all.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 # What XLA compiles is kept next to the packages that compiled it. The workers of xdist share it, so it must be locked,
 # which JAX does once a maximal size is set.
-test: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
-test: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
-test: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
-test: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
-# The tests of a file share what they compile and fit, so one worker takes them all.
+test test-slow quick: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.venv/jax-cache
+test test-slow quick: export JAX_COMPILATION_CACHE_MAX_SIZE := 2000000000
+test test-slow quick: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.2
+test test-slow quick: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
+
+# Every test is in one of these two.
 test: $(if $(CI),debian) lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 30
+	$(PYTEST) --durations 30 -m "not slow"
+test-slow: $(if $(CI),debian) $(STAMP)
+	$(PYTEST) --durations 30 -m slow
+
+# While working: tests that compile nothing.
+QUICK := tests/intake tests/preparation $(patsubst %,tests/test_%.py,batching cleaning describe folds panel queries \
+	reading scaling scores timeaxis)
+quick: $(STAMP)
+	$(PYTEST) -m "not slow" $(QUICK)
 
 # Every table and figure of the paper, shortened; the data are simulated or, where they are at hand, real.
 results-quick: $(STAMP)

@@ -27,6 +27,7 @@ from sporadic.objective import Objective, Terms
 from sporadic.paths import Stepping
 from sporadic.scaling import Scaling
 from sporadic.testing import small_panel
+from tests.parameters import slow_but
 
 SMALL = {"hidden_size": 8, "obs_size": 8, "prep_size": 4}
 END = 12.0
@@ -173,7 +174,7 @@ def test_what_is_seen_at_the_origin_is_no_arrival():
     assert found == pytest.approx(0.5 * 7 - 2 * np.log(0.5), rel=1e-5)
 
 
-@pytest.mark.parametrize("flow", ["exponential", "tsit5"])
+@pytest.mark.parametrize("flow", slow_but(["exponential"], ["exponential", "tsit5"]))
 @pytest.mark.usefixtures("x64")
 def test_the_likelihood_of_one_series_by_hand(flow: str):
     """The integral by SciPy, along flows over shorter spans that end where it looks."""
@@ -391,6 +392,7 @@ def test_who_does_not_know_says_so(fitted: sp.Forecaster):
 # -- known intensities, learned ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_poisson_process_is_learned_and_its_end_is_heeded():
     """Three observations a series: whoever takes the last one for the end finds a rate that is far too high."""
     rng = np.random.default_rng(0)
@@ -408,6 +410,7 @@ def test_a_poisson_process_is_learned_and_its_end_is_heeded():
     assert believed(cut, panel, grid).mean() > 1.2 * found.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hawkes", "state-dependent"])
 def test_an_intensity_that_moves_is_learned(kind: str):
     panel, _ = simulated(kind, 120, seed=0)
@@ -420,6 +423,7 @@ def test_an_intensity_that_moves_is_learned(kind: str):
     assert true - 0.02 < found < constant - 0.6 * (constant - true)
 
 
+@pytest.mark.slow
 def test_each_variable_has_an_intensity_of_its_own():
     """One variable at a constant rate, and one that is looked at only while the first is high."""
     rng = np.random.default_rng(2)

@@ -1,9 +1,12 @@
 """Benchmarks run."""
 
+import pytest
+
 from benchmarks import batches
 from benchmarks import models as benchmark
 
 
+@pytest.mark.slow
 def test_models_are_timed_side_by_side(capsys):
     """Three kinds of them: one that filters, one that encodes, one without weights."""
     benchmark.main(["--quick", "--models", "gru-d", "neural-ode-vae", "mean"])

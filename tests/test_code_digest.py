@@ -14,6 +14,7 @@ import sporadic as sp
 from sporadic import models
 from sporadic.code_digest import FORECASTER, LEFT_OUT, NOT_FOR_REFERENCES, PACKAGE, Code
 from sporadic.oracle import OUFilter
+from tests.parameters import slow_but
 
 FLAGSHIP, MEAN, GRU_D = (Code.of_model(name) for name in ("gru-ode-bayes", "mean", "gru-d"))
 EXACT = Code((OUFilter.__module__,))
@@ -95,7 +96,10 @@ def test_every_module_that_is_named_is_there():
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
-@pytest.mark.parametrize("model", ["gru-ode-bayes-recall", "gru-d", "sequential-vae", "neural-ode-vae-mask", "mean"])
+@pytest.mark.parametrize(
+    "model",
+    slow_but(["gru-d", "mean"], ["gru-ode-bayes-recall", "gru-d", "sequential-vae", "neural-ode-vae-mask", "mean"]),
+)
 def test_whatever_runs_in_a_fit_and_its_score_counts_or_is_left_out_by_name(model: str):
     """Found out by watching, so that an import that cannot be read from the source would not stay unseen."""
     options: dict[str, Any] = {"hidden_size": 4, "obs_size": 4, "prep_size": 2, "max_epochs": 1, "batch_size": 10}

@@ -3,9 +3,20 @@
 import pytest
 
 from sporadic import models, testing
+from tests.parameters import slow_but
+
+# One of each way to update, of each family, and of those without weights.
+REPRESENTATIVE = (
+    "gru-ode-bayes",
+    "gru-ode-bayes-seq",
+    "gru-ode-bayes-recall",
+    "gru-d",
+    "neural-ode-vae",
+    "last-value",
+)
 
 
-@pytest.fixture(scope="module", params=models.names())
+@pytest.fixture(scope="module", params=slow_but(REPRESENTATIVE, models.names()))
 def case(request):
     return testing.Case.of(request.param)
 

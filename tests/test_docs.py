@@ -18,11 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.parameters import slow_but
 from tests.processes import be_strict, start
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+FAST = [DOCS / "quickstart.md", DOCS / "real-data.md"]  # the other pages run in make test-slow
 
 BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```$", flags=re.DOTALL | re.MULTILINE)
 INCLUDED = re.compile(r"^--8<--\n(.+)\n--8<--$", flags=re.MULTILINE)
@@ -98,12 +100,13 @@ def run_page_alone(page: Path) -> None:
     run_page(page)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES[1:] if is_run(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", slow_but(FAST, filter(is_run, PAGES[1:])), ids=lambda page: page.stem)
 def test_a_page_does_what_it_says(page, tmp_path):
     done = start(run_page_alone, page, folder=tmp_path, env={"COLUMNS": "100"}).wait()
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_readme_runs_as_a_user_runs_it(tmp_path):
     """Who has neither a cache nor haste."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}

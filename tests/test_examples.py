@@ -3,7 +3,11 @@
 import importlib.util
 from pathlib import Path
 
+import pytest
+
 import sporadic as sp
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

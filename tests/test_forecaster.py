@@ -30,6 +30,7 @@ def dose_forecaster():
     return sp.Forecaster(hidden_size=16, prep_size=8, max_epochs=25, batch_size=30, learning_rate=1e-2).fit(panel)
 
 
+@pytest.mark.slow
 def test_a_known_dose_response_is_recovered_and_plans_differ(dose_forecaster):
     table = pd.DataFrame({"id": [0, 0], "time": [1.0, 2.0], "level": [1.0, 1.0]})
     untouched = pd.DataFrame({"id": [0], "start": [0.0], "control": ["dose"], "value": [0.0]})

@@ -10,6 +10,7 @@ from sporadic.codings import guessed, learned
 from sporadic.errors import DataError, OptionError, StreamError
 from sporadic.kinds import parsed
 from sporadic.scaling import Scaling
+from tests.parameters import slow_but
 
 LIKELIHOOD = {
     "level": "gaussian",
@@ -68,7 +69,10 @@ def panel(frame: pd.DataFrame) -> sp.Panel:
     return sp.Panel.from_wide(frame, origin=0)
 
 
-@pytest.fixture(scope="module", params=["gru-ode-bayes", "gru-ode-bayes-seq", "gru-d", "last-value", "mean"])
+@pytest.fixture(
+    scope="module",
+    params=slow_but(["gru-ode-bayes", "mean"], ["gru-ode-bayes", "gru-ode-bayes-seq", "gru-d", "last-value", "mean"]),
+)
 def fitted(request: pytest.FixtureRequest, panel: sp.Panel) -> sp.Forecaster:
     sizes = {"hidden_size": 6, "obs_size": 6, "prep_size": 3, "max_epochs": 2, "batch_size": 16, "learning_rate": 1e-2}
     return sp.Forecaster(request.param, likelihood=LIKELIHOOD, **sizes).fit(panel[:32], validation=panel[32:], cutoff=6)

@@ -197,6 +197,7 @@ def test_an_hour_that_is_skipped_in_spring_is_skipped_in_the_picture() -> None:
     assert date2num(drawn[0]) == date2num(np.datetime64("2024-03-31T01:30"))
 
 
+@pytest.mark.slow
 def test_twelve_variables_stay_legible() -> None:
     panel = sp.datasets.pbc()[:40]
     forecaster = fitted(panel)

@@ -23,6 +23,8 @@ from sporadic.cluster.session import connected
 from tests.cluster.parts import write_parts
 from tests.commands.conftest import SMALL, Run, run, visits
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["run"]
 
 

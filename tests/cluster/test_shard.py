@@ -149,6 +149,7 @@ def _described(batch: tuple, spot: int, key: np.ndarray) -> tuple:
     return (*np.asarray(events.value[spot]).ravel().tolist(), *np.asarray(static[spot]).tolist(), *np.asarray(key))
 
 
+@pytest.mark.slow
 def test_shards_are_fitted_as_the_whole_is(tmp_path: Path):
     """With validation series of its own, which only one of the processes holds."""
     panel, validation = patients(), patients(4)

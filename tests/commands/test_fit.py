@@ -135,6 +135,7 @@ def test_trackers_calendar_and_a_checkpoint_of_ones_own(run: Run, here: Path, da
     assert not (here / "other").exists()
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_how_to_resume_and_does(tmp_path: Path, data: Path):
     command = ["fit", str(data), *COLUMNS, "--variables", "tall", *SMALL[:-1], "5", "--max-epochs", "80",
                "--patience", "80", "--out", "model"]  # fmt: skip

@@ -12,6 +12,7 @@ from tests.experiments.chunked import write_chunked
 from tests.experiments.other_code import disown
 
 
+@pytest.mark.slow
 def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
     done = run("reproduce", "ou-table", "--smoke")
     assert done.code == 0, done.err
@@ -30,6 +31,7 @@ def test_the_ou_table_beside_the_exact_filter(run: Run, here: Path):
     assert "0 to fit with 1 worker, 6 known already. 0 to test with 1 worker, 6 known already." in again.text
 
 
+@pytest.mark.slow
 def test_table_1_on_a_table_of_the_authors_layout(run: Run, here: Path):
     write_chunked(here / "ushcn.csv", series=60)
     command = ("reproduce", "forecast-table", "--data", "ushcn.csv", "--smoke", "--out", "out")
@@ -68,6 +70,7 @@ def test_a_table_marks_what_other_code_computed(run: Run, here: Path):
     assert "†" not in fresh.out
 
 
+@pytest.mark.slow
 def test_small_samples_and_the_ablation_share_what_they_can(run: Run, here: Path):
     write_chunked(here / "ushcn.csv", series=60)
     for name, models, known in (("small-sample", 3, ""), ("ablation", 2, ", 1 known already")):
@@ -100,6 +103,7 @@ def test_mistakes_are_one_sentence(run: Run, here: Path, words: tuple[str, ...],
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_a_search_and_a_fit_with_what_it_found(run: Run, here: Path):
     visits().to_csv("visits.csv", index=False)
     words = (

@@ -72,6 +72,7 @@ def test_a_worker_of_a_cluster_that_is_killed_is_replaced(cluster: RayCluster, t
     assert cluster.size == os.cpu_count()
 
 
+@pytest.mark.slow
 def test_a_job_that_kills_every_worker_of_a_cluster_is_given_up(cluster: RayCluster):
     with pytest.raises(WorkerLostError, match="A worker of the cluster died 4 times over one job"):
         list(cluster.run(deadly, [(0,)]))

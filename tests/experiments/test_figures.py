@@ -199,6 +199,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     return Drawn(tmp_path_factory.mktemp("results") / "figures")
 
 
+@pytest.mark.slow
 def test_every_figure_is_there_as_png_and_pdf(drawn: Drawn) -> None:
     names = {path.name for path in drawn.paths}
     assert names == {f"{plan.stem}.{kind}" for plan in PLANS for kind in ("png", "pdf")} | {FACTS}
@@ -210,6 +211,7 @@ def test_every_figure_is_there_as_png_and_pdf(drawn: Drawn) -> None:
         assert (drawn.folder / f"{plan.stem}.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_every_number_is_finite_and_every_figure_is_spoken_of(drawn: Drawn) -> None:
     numbers = list(_numbers(drawn.figures))
     assert len(numbers) > 80
@@ -227,6 +229,7 @@ def _numbers(facts: Any) -> Iterator[float]:
         yield facts
 
 
+@pytest.mark.slow
 def test_the_exact_filter_jumps_by_nearly_rho_after_t_4_and_not_at_all_without_correlation(drawn: Drawn) -> None:
     slopes = drawn.figures["figure-1-jump"]["jump of y2 per innovation of y1"]
     exact = slopes["ρ = 0.99"]["exact filter"]
@@ -237,6 +240,7 @@ def test_the_exact_filter_jumps_by_nearly_rho_after_t_4_and_not_at_all_without_c
     assert early["slope"] < 0.6  # while r is open, a surprise is mostly about r1
 
 
+@pytest.mark.slow
 def test_evaluations_are_those_that_the_steps_need(drawn: Drawn) -> None:
     shown = drawn.figures["figure-5-solvers"]["shown"]
     euler, dopri, ours = shown["Euler"], shown["Dormand-Prince"], shown["exponential"]
@@ -254,6 +258,7 @@ def test_evaluations_are_those_that_the_steps_need(drawn: Drawn) -> None:
     assert errors[2] < errors[1] < errors[0] < per["Euler"]["largest_error"]
 
 
+@pytest.mark.slow
 def test_the_path_of_h_is_the_course_of_the_models_own_flow(drawn: Drawn) -> None:
     panel = drawn.fresh[: round(0.1 * len(drawn.fresh))].until(4.0)  # those of figure 5
     course = courses({"ours": Relaxing()}, drawn.forecaster, panel, END)["ours"]
@@ -264,6 +269,7 @@ def test_the_path_of_h_is_the_course_of_the_models_own_flow(drawn: Drawn) -> Non
     np.testing.assert_allclose(course.arrivals[0, -1], h[-1], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_is_fitted_stays_fitted_and_what_was_measured_stays_written_down(drawn: Drawn) -> None:
     told: list[str] = []
     paths = draw_figures(drawn.folder, mode="smoke", crew=Alone(), tell=told.append, only=["path"])
@@ -273,6 +279,7 @@ def test_what_is_fitted_stays_fitted_and_what_was_measured_stays_written_down(dr
     assert again == drawn.figures
 
 
+@pytest.mark.slow
 def test_a_figure_drawn_from_other_code_says_so(drawn: Drawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(drawn.folder.parent, tmp_path / "results")
     folder = tmp_path / "results" / "figures"

@@ -70,6 +70,7 @@ def test_trials_of_other_code_are_shown_as_such_and_replaced_only_on_request(tmp
         search_locally(Search(TRIAL, SEARCH.space, seed=2), tmp_path, trials=2, crew=Alone(), tell=quietly, fresh=True)
 
 
+@pytest.mark.slow
 def test_a_trial_over_which_a_process_died_is_taken_up_with_the_same_choice(tmp_path: Path):
     searching.claim(SEARCH, tmp_path)
     study = searching._study(SEARCH, tmp_path)
@@ -83,6 +84,7 @@ def test_a_trial_over_which_a_process_died_is_taken_up_with_the_same_choice(tmp_
     assert trial.state is optuna.trial.TrialState.COMPLETE
 
 
+@pytest.mark.slow
 def test_a_trial_that_falls_behind_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda self: len(self.study.trials) > 1)
     table = search_locally(SEARCH, tmp_path, trials=2, crew=Alone(), tell=quietly)
@@ -92,6 +94,7 @@ def test_a_trial_that_falls_behind_is_stopped(tmp_path: Path, monkeypatch: pytes
     assert states == ["COMPLETE", "PRUNED"]
 
 
+@pytest.mark.slow
 def test_a_search_on_a_cluster_has_the_same_results(tmp_path: Path):
     from sporadic.cluster.session import connected
 

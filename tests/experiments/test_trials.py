@@ -94,6 +94,7 @@ def test_a_test_set_is_read_once(tmp_path: Path):
     assert again["scalar_nll"].tolist() == first["scalar_nll"].tolist()
 
 
+@pytest.mark.slow
 def test_scores_by_all_the_data_are_those_of_a_model_in_these_units(tmp_path: Path):
     store = Store(tmp_path)
     fit_trial(MEAN, store)
@@ -120,6 +121,7 @@ def test_the_exact_filter_is_a_trial_too(tmp_path: Path):
     assert "mse_all" not in read_test(trial, store)
 
 
+@pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_last_epoch(tmp_path: Path):
     options = {"model": "gru-simple", "hidden_size": 4, "obs_size": 4, "max_epochs": 3, "batch_size": 36}
     trial = Trial(SOURCE, options, cutoff=4.0, next_k=1)
@@ -142,6 +144,7 @@ def test_a_killed_fit_goes_on_from_its_last_epoch(tmp_path: Path):
     assert record["seconds"] == pytest.approx(sum(epochs))
 
 
+@pytest.mark.slow
 def test_a_killed_fit_of_other_code_begins_anew(tmp_path: Path):
     options = {"model": "gru-simple", "hidden_size": 4, "obs_size": 4, "max_epochs": 2, "batch_size": 36}
     trial, store = Trial(SOURCE, options, cutoff=4.0, next_k=1), Store(tmp_path)

@@ -233,6 +233,7 @@ def test_an_observation_is_believed(case, seed):
     assert case.family.nll(after, value)[0] <= case.family.nll(raw, value)[0] + 1e-9
 
 
+@pytest.mark.slow
 @seeds
 def test_features_and_gradients_are_finite(case, seed):
     raw, value = jnp.asarray(3 * case.raw(seed)), jnp.asarray(case.value(seed)[0])
@@ -260,6 +261,7 @@ def test_marginals_are_what_the_values_are_like(case, seed):
         np.testing.assert_allclose(found.mean()[0], belief.mean()[0], rtol=0.05, atol=0.02)
 
 
+@pytest.mark.slow
 def test_families_work_on_arrays_of_any_shape(case):
     raw = np.random.default_rng(0).normal(size=(2, 3, case.family.n_raw))
     belief = case.family.belief(raw, case.unit)

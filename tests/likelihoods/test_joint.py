@@ -333,15 +333,18 @@ def test_models_without_correlations_say_so(model, message):
         sp.Forecaster(model, **SMALL).fit(panel, progress=False)
 
 
+@pytest.mark.slow
 def test_a_rival_can_join_them_too(panel):
     forecaster = sp.Forecaster("gru-d", **SMALL).fit(panel, progress=False)
     assert forecaster.forecast(panel, horizon=1.0, steps=1).correlation()[:, 1, 2].min() > 0
 
 
+@pytest.mark.slow
 def test_the_contract_of_models_holds():
     sp.testing.check_model(sp.Forecaster(**SMALL))
 
 
+@pytest.mark.slow
 def test_ou_pairs_are_forecast_together():
     """Their noise has a correlation of .99. The exact filter gains .6 nats per value by it; a short fit gains part."""
     train, test = sp.datasets.ou(600, seed=0), sp.datasets.ou(300, seed=1)

@@ -19,6 +19,7 @@ from sporadic.models import AbstractFilter
 from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.objective import Objective, Terms
 from sporadic.scaling import Scaling
+from tests.parameters import slow_but
 from tests.weights import drawn
 
 # -- a panel with everything -------------------------------------------------------------------------------------------
@@ -134,7 +135,10 @@ class Case:
 
 @pytest.fixture(
     scope="module",
-    params=[*((name, 64) for name in RECIPES), ("gru-ode-bayes", 32), ("gru-ode-bayes-seq", 32)],
+    params=slow_but(
+        [("gru-ode-bayes", 64), ("gru-ode-bayes-seq", 64), ("gru-ode-bayes", 32)],
+        [*((name, 64) for name in RECIPES), ("gru-ode-bayes", 32), ("gru-ode-bayes-seq", 32)],
+    ),
     ids=lambda p: f"{p[0]}-{p[1]}",
 )
 def case(request) -> Iterator[Case]:

@@ -122,7 +122,8 @@ def problem(update: str, **flow: Any) -> tuple[Point, Events]:
 def loss(point: Point, events: Events, objective: Objective) -> jax.Array:
     inputs = (point.held, point.control, point.pulse)
     events = eqx.tree_at(lambda e: (e.span.held, e.control, e.span.pulse), events, inputs)
-    each = eqx.filter_vmap(lambda e, s, o: point.model.loss(e, s, o, key=None), in_axes=(0, 0, eqx.if_array(0)))
+    per_series = jax.tree.map(lambda leaf: 0 if np.ndim(leaf) else None, objective)
+    each = jax.vmap(lambda e, s, o: point.model.loss(e, s, o, key=None), in_axes=(0, 0, per_series))
     return each(events, point.static, objective).loss_per_value
 
 

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import pytest
 
 from sporadic.models.gru_d import GRUD
 from sporadic.models.recurrent import Past, Recurrent
@@ -78,6 +79,7 @@ def test_both_decays_run_on_to_zero(x64):
     np.testing.assert_allclose(np.mean(h[-1]), 0, atol=0.05)
 
 
+@pytest.mark.slow
 def test_planted_signals_are_found():
     missed = shares_missed(NAME)
     assert missed["level"] < 0.1

@@ -16,13 +16,14 @@ from sporadic.scaling import Dimensions
 from tests.likelihoods.units import as_is
 from tests.models.bounds import events_of, log_likelihood, log_mean, normal, scaled
 from tests.models.planted import shares_missed
+from tests.parameters import slow_but
 from tests.weights import drawn
 
 GRID = np.linspace(-9, 9, 6001)  # of a latent vector with one component
 NONE = jnp.zeros(0)
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain", "mask"])
+@pytest.fixture(scope="module", params=slow_but([False], [False, True]), ids=["plain", "mask"])
 def case(request):
     """A model with one latent component, the events of a series, and how likely they are for each z₀ of the grid."""
     with jax.enable_x64(True):
@@ -150,6 +151,7 @@ def test_steps_are_close_to_an_exact_solution(x64):
     assert np.abs(ends[0] - ends[1]).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "epochs"), [("neural-ode-vae", 15), ("neural-ode-vae-mask", 25)])
 def test_planted_signals_are_found(name, epochs):
     missed = shares_missed(name, max_epochs=epochs, batch_size=16)

@@ -73,6 +73,7 @@ def test_the_last_value_of_a_gaussian_variable_is_added_to_its_mean_the_less_the
         np.testing.assert_allclose(moved[:, 1:], 0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_levels_that_stay_are_forecast_better_than_without():
     """Many variables, each at a level of its own, are more than a small hidden state can hold."""
     rng = np.random.default_rng(0)

@@ -86,6 +86,7 @@ def test_the_loss_is_the_elbo(case, x64):
     assert part.loss == pytest.approx(float(part.nll - 0.75 * part.kl))
 
 
+@pytest.mark.slow
 def test_the_elbo_bounds_an_importance_weighted_estimate_of_the_likelihood(case, x64):
     model, events = case
     truth = evidence(model, events)
@@ -141,6 +142,7 @@ def test_rolling_the_prior_widens_a_forecast(x64):
     assert 0 < spreads[0] < spreads[1] < spreads[2]
 
 
+@pytest.mark.slow
 def test_planted_signals_are_found():
     missed = shares_missed("sequential-vae", max_epochs=30, batch_size=16)
     assert missed["level"] < 0.3

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from sporadic.events import Span
 from sporadic.models.recurrent import Past, Recurrent
@@ -73,6 +74,7 @@ def test_only_the_short_term_memory_fades(x64):
     np.testing.assert_array_equal(long_term.adjusted(past._replace(age=jnp.full(2, 9.0))), past.memory.c)
 
 
+@pytest.mark.slow
 def test_planted_signals_are_found():
     missed = shares_missed(NAME)
     assert missed["level"] < 0.1

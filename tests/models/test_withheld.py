@@ -40,7 +40,7 @@ def test_a_time_point_is_withheld_as_a_whole(name: str):
     assert share == pytest.approx(0.3, abs=0.03)
     for each in kept:
         np.testing.assert_array_equal(each, each[np.asarray(events.first)])
-    assert shown_events(events, 0.0, key=jr.key(0)) is events
+    assert shown_events(events, None, key=jr.key(0)) is events
     assert shown_events(events, np.array(0.3), key=None) is events
 
 

@@ -11,6 +11,7 @@ from sporadic.oracle import MomentMatchedOUFilter, OUFilter
 from sporadic.panel import Panel
 from sporadic.scores import mixture_nll
 from tests.oracle.dense import log_densities, moments, panel_of, scalars_of
+from tests.parameters import slow_but
 
 NODE, WEIGHT = np.polynomial.legendre.leggauss(300)
 R_GRID = np.stack(np.meshgrid(1 + NODE / 2, -1 + NODE / 2, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -44,7 +45,7 @@ def without_time_zero(panel: Panel) -> Panel:
     return panel_of(list(frame[frame["time"] > 0].itertuples(index=False, name=None)))
 
 
-@pytest.fixture(scope="module", params=SETTINGS)
+@pytest.fixture(scope="module", params=slow_but(["random-r", "independent"], SETTINGS))
 def setting(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -8,11 +8,14 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 import psutil
+import pytest
 
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
 from tests.server.conftest import FIRST
 from tests.server.direct import JSON, Ask, Direct
+
+pytestmark = pytest.mark.slow
 
 PATHS = ("/", "/health", "/metrics", "/model", "/series", "/observations", "/forecast", "/path", "/what-if",
          "/openapi.json", "/explorer/x", "/docs")  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import pytest
 
 from tests.server.load import Writer, facts, facts_of, offline, online, stored
 from tests.server.serving import Served
@@ -69,6 +70,7 @@ def test_kill_9_on_sqlite(served, model_folder, forecaster, tmp_path: Path):
     check_nothing_is_lost(writers, served(model_folder, database=database), forecaster)
 
 
+@pytest.mark.slow
 def test_kill_9_of_two_workers_on_postgresql(served, model_folder, forecaster, postgres):
     """While they run, what one of them has acknowledged is known to the other."""
     database = postgres.database()

@@ -77,6 +77,7 @@ def offline(service: Service, data: sp.Panel, id: str) -> np.ndarray:
     return service.forecaster.forecast(one, LATER, controls="hold").raw
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), batch=st.integers(1, 12), again=st.floats(0, 0.5))
 def test_any_order_gives_the_offline_belief(forecaster, data, tmp_path_factory, seed, batch, again):

@@ -13,6 +13,8 @@ import sporadic as sp
 from tests.server.journeys import Explorer
 from tests.server.serving import start
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a-token-of-the-diary"
 ZONE = "Europe/Brussels"
 MOOD = "<b>mood</b> & co"

@@ -6,6 +6,8 @@ from playwright.sync_api import expect
 
 from tests.server.journeys import LAST, PATIENT, Explorer
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_supposed_moves_the_other_beliefs(page: Explorer):
     page.open(series=PATIENT, now="1500")

@@ -73,6 +73,7 @@ TRIED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "mode"), TRIED)
 def test_answers_are_as_promised(schema, service: Service, label: str, mode: schemathesis.GenerationMode):
     operation = schema.find_operation_by_label(label)

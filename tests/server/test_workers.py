@@ -95,6 +95,7 @@ def test_a_series_that_is_deleted_and_told_of_again_is_a_new_one(pair):
     assert new["variables"] != old["variables"]
 
 
+@pytest.mark.slow
 def test_deleting_while_others_write_and_ask_is_no_error(pair):
     def hammer(seed: int) -> set[int]:
         rng, statuses = random.Random(seed), set()
@@ -114,6 +115,7 @@ def test_deleting_while_others_write_and_ask_is_no_error(pair):
     assert beliefs(pair[1], "fay")["now"] == 100.0
 
 
+@pytest.mark.slow
 def test_many_series_in_any_order_do_not_lock_each_other_out(pair):
     """Large requests with the same new series, the other way round."""
     ids = [f"Gus {n}" if n % 2 else f"gus {n}" for n in range(60)]
@@ -143,6 +145,7 @@ def test_what_postgresql_does_not_take_is_refused_before_it(pair):
     assert [each["id"] for each in pair[1].get("/series", "search=%25%20_%20%5C").json()["series"]] == [odd]
 
 
+@pytest.mark.slow
 def test_without_its_database_the_service_says_so_and_recovers(pair, postgres: Postgres):
     assert tell(pair[0], "ian", 1.0, weight=70.0).status == 201
     before = beliefs(pair[0], "ian")

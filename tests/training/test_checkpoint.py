@@ -120,6 +120,7 @@ def test_another_configuration_is_named(levels, tmp_path, changed, said):
         fit(levels, tmp_path / "run", **changed)
 
 
+@pytest.mark.slow
 def test_other_data_are_refused(levels, tmp_path):
     fit(levels, tmp_path / "run")
     with pytest.raises(OptionError, match="other training data"):

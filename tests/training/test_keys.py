@@ -17,6 +17,7 @@ from sporadic.models import build
 from sporadic.objective import Objective
 from sporadic.scaling import Scaling
 from sporadic.training.keys import Keys
+from tests.parameters import slow_but
 
 SIZES = {"hidden_size": 3, "obs_size": 3, "prep_size": 2, "dropout": 0.3}
 
@@ -65,6 +66,7 @@ def tiny_panel() -> sp.Panel:
     return sp.Panel.from_wide(table, static=static, origin=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"arrivals": True}, {"withheld": 0.3}], ids=str)
 def test_no_key_is_used_twice_in_a_fit(used, options):
     forecaster = sp.Forecaster(**SIZES, **options, max_epochs=2, batch_size=2, seed=3)
@@ -73,7 +75,10 @@ def test_no_key_is_used_twice_in_a_fit(used, options):
     assert_keys_are_used_once(*used)
 
 
-@pytest.mark.parametrize("name", [name for name in sp.models() if name not in ("mean", "last-value")])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(["gru-ode-bayes", "gru-simple"], [name for name in sp.models() if name not in ("mean", "last-value")]),
+)
 def test_no_model_uses_a_key_twice(used, name):
     scaling = Scaling.fit(tiny_panel())
     weights, training = jr.split(jr.key(0))

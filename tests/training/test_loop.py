@@ -18,6 +18,7 @@ from sporadic.objective import Objective
 from sporadic.panel import Panel
 from sporadic.scaling import Scaling
 from sporadic.training import Schedule, loop, make_step, train
+from tests.parameters import slow_but
 
 
 def levels(n: int, seed: int) -> Panel:
@@ -204,7 +205,7 @@ def test_a_factor_that_would_overflow_is_refused_by_name(name, value):
         Schedule(**{name: value})
 
 
-@pytest.mark.parametrize("pre_jump", ["beta-nll", "mixed"])
+@pytest.mark.parametrize("pre_jump", slow_but(["beta-nll"], ["beta-nll", "mixed"]))
 def test_the_other_objectives_learn_too(case, pre_jump):
     model, table, evaluation = case
     trained, _ = train(

@@ -100,6 +100,7 @@ def steps(out: Path) -> None:
         np.save(out / f"{flow}.npy", np.stack(found))
 
 
+@pytest.mark.slow
 def test_two_devices_take_the_same_step_as_one(tmp_path):
     done = start(steps, tmp_path, folder=tmp_path).wait()
     assert done.returncode == 0, done.stderr
