@@ -415,7 +415,7 @@ def test_a_poisson_process_is_learned_and_its_end_is_heeded():
 def test_an_intensity_that_moves_is_learned(kind: str):
     panel, _ = simulated(kind, 120, seed=0)
     fresh, rates = simulated(kind, 60, seed=1)
-    model = learned(panel, max_epochs=12)
+    model = learned(panel, max_epochs=20)
     grid = np.linspace(0.5, END - 0.5, 39)
     truth = np.array([rate(grid) for rate in rates])
     assert np.corrcoef(believed(model, fresh, grid).reshape(-1), truth.reshape(-1))[0, 1] > 0.85

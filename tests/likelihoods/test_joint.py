@@ -1,5 +1,7 @@
 """Variables believed in together, against SciPy's multivariate normal and the textbook's conditional one."""
 
+from copy import copy
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -201,6 +203,7 @@ def walks(n: int = 40, seed: int = 0) -> sp.Panel:
 
 
 LIKELIHOOD = {"y": "log-normal", "coin": "binary"}
+LEARNING = {**SMALL, "max_epochs": 40, "learning_rate": 3e-2, "likelihood": LIKELIHOOD}
 
 
 @pytest.fixture(scope="module")
@@ -210,8 +213,7 @@ def panel() -> sp.Panel:
 
 @pytest.fixture(scope="module")
 def fitted(panel) -> sp.Forecaster:
-    forecaster = sp.Forecaster(**SMALL | {"max_epochs": 40, "learning_rate": 3e-2}, likelihood=LIKELIHOOD)
-    return forecaster.fit(panel, progress=False)
+    return sp.Forecaster(**LEARNING).fit(panel, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -292,8 +294,8 @@ def test_joint_scores_add_up(panel, fitted):
     assert alone.nll < score.scalar_nll[chosen].mean() - 0.1
     network = eqx.tree_at(lambda model: model.f_obs.out.weight, fitted.network_, replace_fn=jnp.zeros_like)
     network = eqx.tree_at(lambda model: model.f_obs.out.bias, network, replace_fn=jnp.zeros_like)
-    blank = sp.Forecaster(**fitted.get_params())
-    blank.network_, blank.scaling_ = network, fitted.scaling_
+    blank = copy(fitted)
+    blank.network_ = network
     chosen_nll = blank.score(panel, next_k=2).scalar_nll[chosen].mean()
     assert blank.joint_score(panel, next_k=2, together=1).nll == pytest.approx(chosen_nll, abs=1e-9)
     with pytest.raises(OptionError, match="of the 2 that there are; got 3"):
@@ -335,8 +337,9 @@ def test_models_without_correlations_say_so(model, message):
 
 @pytest.mark.slow
 def test_a_rival_can_join_them_too(panel):
-    forecaster = sp.Forecaster("gru-d", **SMALL).fit(panel, progress=False)
-    assert forecaster.forecast(panel, horizon=1.0, steps=1).correlation()[:, 1, 2].min() > 0
+    forecast = sp.Forecaster("gru-d", **LEARNING).fit(panel, progress=False).forecast(panel, horizon=1.0, steps=1)
+    _, x, y = place(forecast, "coin", "x", "y")
+    assert forecast.correlation()[:, x, y].min() > 0.5
 
 
 @pytest.mark.slow
@@ -352,7 +355,7 @@ def test_ou_pairs_are_forecast_together():
     scores = {}
     for joint in (None, "low-rank"):
         forecaster = sp.Forecaster(
-            hidden_size=25, obs_size=25, max_epochs=15, learning_rate=1e-2, batch_size=32, joint=joint
+            hidden_size=25, obs_size=25, max_epochs=25, learning_rate=5e-3, batch_size=32, joint=joint
         )
         forecaster.fit(train, cutoff=4, next_k=1, progress=False)
         scores[joint] = forecaster.joint_score(test, cutoff=4, next_k=1, units="original")
