@@ -51,8 +51,8 @@ test-slow: $(if $(CI),debian) $(STAMP)
 	$(PYTEST) --durations 30 -m slow
 
 # While working: tests that compile nothing.
-QUICK := tests/intake tests/preparation $(patsubst %,tests/test_%.py,batching cleaning describe folds panel queries \
-	reading scaling scores timeaxis)
+QUICK := tests/data tests/datasets/prepare tests/evaluation \
+	tests/core/test_batching.py tests/encoding/test_encoder.py tests/forecasting/test_times.py
 quick: $(STAMP)
 	$(PYTEST) -m "not slow" $(QUICK)
 

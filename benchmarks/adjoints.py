@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import interleaved
+from sporadic.core.events import Span
 from sporadic.dynamics import GRUODE
-from sporadic.events import Span
 from sporadic.flows import Calendar, DiffEq, Input
 
 HIDDEN, BATCH, MAX_STEPS = 32, 20, 512

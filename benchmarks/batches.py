@@ -23,11 +23,11 @@ from rich.table import Table
 
 import sporadic as sp
 from benchmarks.training_step import ushcn
-from sporadic.batching import BatchPlan
-from sporadic.events import EventTable
+from sporadic.core.batching import BatchPlan
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import build
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
 
 EPOCHS = 6
 

@@ -21,11 +21,11 @@ BATCH, REPEATS = 64, 20
 def main() -> None:
     use_all_cores()
     from sporadic import datasets
-    from sporadic.batching import bucket
-    from sporadic.events import EventTable
+    from sporadic.core.batching import bucket
+    from sporadic.encoding.encoder import Scaling
+    from sporadic.encoding.event_tables import EventTable
     from sporadic.models import build
-    from sporadic.objective import Objective
-    from sporadic.scaling import Scaling
+    from sporadic.models.objective import Objective
     from sporadic.training.step import mesh_for, on_devices, on_each_device
 
     panel = datasets.pbc()

@@ -17,14 +17,15 @@ from rich.table import Table
 
 from benchmarks.machine import interleaved
 from benchmarks.training_step import OBJECTIVE, ushcn
+from sporadic.data.panel import Panel
 from sporadic.datasets import ou
-from sporadic.evaluation import Evaluation
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
+from sporadic.evaluation.protocol import Evaluation
 from sporadic.flows import DiffEq, Exponential
 from sporadic.models import GRUODEBayes, build
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
-from sporadic.training.loop import Schedule, train
+from sporadic.training.loop import train
+from sporadic.training.optimiser import Schedule
 from sporadic.training.step import learned, make_step
 
 STEPS = (0.4, 0.8, 1.6, 3.2)

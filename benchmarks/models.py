@@ -18,12 +18,12 @@ from rich.table import Table
 import sporadic as sp
 from benchmarks.machine import interleaved
 from sporadic import models
-from sporadic.evaluation import Evaluation
-from sporadic.events import EventTable
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
+from sporadic.evaluation.protocol import Evaluation
 from sporadic.models import AbstractModel, AbstractReference
-from sporadic.objective import Objective
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 from sporadic.training.step import learned, make_step
 
 FLAGSHIP = "gru-ode-bayes"

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import interleaved
-from sporadic.panel import Panel
-from sporadic.reading import read
+from sporadic.data.panel import Panel
+from sporadic.data.read import read
 
 
 def long_frame(n: int) -> pd.DataFrame:

@@ -29,7 +29,7 @@ Temperature,chartevents,223761,C,F:0.5555555555555556:-17.77777777777778,mean
 _CHILD = """
 import sys
 from pathlib import Path
-import sporadic.preparation.mimic3 as mimic3
+import sporadic.datasets.prepare.mimic3.prepare as mimic3
 
 def peak():  # of this process alone, in kB; rusage would count the one that started it, too
     return next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]

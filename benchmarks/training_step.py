@@ -23,11 +23,11 @@ from rich.table import Table
 
 from benchmarks.machine import gemm_rate, interleaved
 from benchmarks.union import Grid, gathered_terms, masked_terms
-from sporadic.events import EventTable
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import build
-from sporadic.objective import Objective
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 from sporadic.training.step import learned, make_step, use_all_cores
 
 OBJECTIVE, OPTIMISER = Objective(), optax.adam(1e-3)

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
 from sporadic.models import GRUODEBayes
-from sporadic.objective import Objective, Terms
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective, Terms
 
 
 class Grid(eqx.Module):

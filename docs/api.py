@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import sporadic as sp
-from sporadic import comparison, datasets, dynamics, errors, flows, next_time, oracle, plots, training, updates
+from sporadic import datasets, dynamics, errors, flows, oracle, plots, training, updates
+from sporadic.forecasting import comparison, next_time
 
 HEAD = """# API
 
@@ -20,9 +21,12 @@ HEAD = """# API
 SECTIONS: dict[str, dict[str, Any]] = {
     "Forecaster": {"sp.Forecaster": sp.Forecaster},
     "Panel": {"sp.Panel": sp.Panel, "sp.read": sp.read},
-    "Forecast": {"sp.Forecast": sp.Forecast, "sporadic.next_time.NextTime": next_time.NextTime},
+    "Forecast": {"sp.Forecast": sp.Forecast, "sporadic.forecasting.next_time.NextTime": next_time.NextTime},
     "Score": {"sp.Score": sp.Score},
-    "Comparison": {"sp.compare": comparison.compare, "sporadic.comparison.Comparison": comparison.Comparison},
+    "Comparison": {
+        "sp.compare": comparison.compare,
+        "sporadic.forecasting.comparison.Comparison": comparison.Comparison,
+    },
     "Stream": {"sp.Stream": sp.Stream},
     "Models, files, checks": {
         "sp.models": sp.models.names,

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sporadic.events import Span
+from sporadic.core.events import Span
 from sporadic.flows import AbstractFlow, Calendar, Cost, Input
 
 T = TypeVar("T")

@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sporadic import datasets, errors, models, oracle, testing
-    from sporadic.comparison import compare
-    from sporadic.forecast import Forecast
-    from sporadic.forecaster import Forecaster
-    from sporadic.kinds import Binary, Binomial, Categorical, Mixture, Multinomial, Ordinal, ZeroInflated
-    from sporadic.panel import Panel
-    from sporadic.persistence import load
-    from sporadic.reading import read
-    from sporadic.scores import Score
-    from sporadic.stream import Stream
+    from sporadic.data.panel import Panel
+    from sporadic.data.read import read
+    from sporadic.evaluation.scores import Score
+    from sporadic.forecasting.comparison import compare
+    from sporadic.forecasting.forecast import Forecast
+    from sporadic.forecasting.forecaster import Forecaster
+    from sporadic.forecasting.saving import load
+    from sporadic.forecasting.stream import Stream
+    from sporadic.likelihoods.kinds import Binary, Binomial, Categorical, Mixture, Multinomial, Ordinal, ZeroInflated
 
 _HOME = {
-    "Binary": "sporadic.kinds:Binary",
-    "Binomial": "sporadic.kinds:Binomial",
-    "Categorical": "sporadic.kinds:Categorical",
-    "Forecast": "sporadic.forecast:Forecast",
-    "Forecaster": "sporadic.forecaster:Forecaster",
-    "Mixture": "sporadic.kinds:Mixture",
-    "Multinomial": "sporadic.kinds:Multinomial",
-    "Ordinal": "sporadic.kinds:Ordinal",
-    "Panel": "sporadic.panel:Panel",
-    "Score": "sporadic.scores:Score",
-    "Stream": "sporadic.stream:Stream",
-    "ZeroInflated": "sporadic.kinds:ZeroInflated",
-    "compare": "sporadic.comparison:compare",
+    "Binary": "sporadic.likelihoods.kinds:Binary",
+    "Binomial": "sporadic.likelihoods.kinds:Binomial",
+    "Categorical": "sporadic.likelihoods.kinds:Categorical",
+    "Forecast": "sporadic.forecasting.forecast:Forecast",
+    "Forecaster": "sporadic.forecasting.forecaster:Forecaster",
+    "Mixture": "sporadic.likelihoods.kinds:Mixture",
+    "Multinomial": "sporadic.likelihoods.kinds:Multinomial",
+    "Ordinal": "sporadic.likelihoods.kinds:Ordinal",
+    "Panel": "sporadic.data.panel:Panel",
+    "Score": "sporadic.evaluation.scores:Score",
+    "Stream": "sporadic.forecasting.stream:Stream",
+    "ZeroInflated": "sporadic.likelihoods.kinds:ZeroInflated",
+    "compare": "sporadic.forecasting.comparison:compare",
     "datasets": "sporadic.datasets",
     "errors": "sporadic.errors",
-    "load": "sporadic.persistence:load",
+    "load": "sporadic.forecasting.saving:load",
     "models": "sporadic.models",
     "oracle": "sporadic.oracle",
-    "read": "sporadic.reading:read",
+    "read": "sporadic.data.read:read",
     "testing": "sporadic.testing",
 }
 

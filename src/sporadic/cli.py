@@ -10,12 +10,12 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from sporadic.commands.compare import compare
-from sporadic.commands.config_file import fill_from_config
 from sporadic.commands.demo import demo
 from sporadic.commands.describe import describe
 from sporadic.commands.fit import fit
 from sporadic.commands.forecast import forecast
 from sporadic.commands.models import models
+from sporadic.commands.options import fill_from_config
 from sporadic.commands.prepare import prepare
 from sporadic.commands.reproduce import reproduce
 from sporadic.commands.score import score

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sporadic.data.fingerprint import fingerprint
+from sporadic.data.panel import Panel
 from sporadic.errors import NotFittedError, OptionError
-from sporadic.fingerprint import fingerprint
-from sporadic.forecast import Forecast
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.forecast import Forecast
+from sporadic.forecasting.forecaster import Forecaster
+from sporadic.forecasting.saving import load
+from sporadic.forecasting.stream import Stream
 from sporadic.models import AbstractFilter, AbstractReference
-from sporadic.panel import Panel
-from sporadic.persistence import load
-from sporadic.stream import Stream
 
 CUTOFF, TIMES = 6.0, (7.0, 9.5)
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}

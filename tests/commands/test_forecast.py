@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
-from sporadic.intake.tables import read_table
+from sporadic.io.tables import read_table
 from tests.commands.conftest import Run, visits
 
 

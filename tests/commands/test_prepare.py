@@ -7,9 +7,9 @@ import pytest
 
 import sporadic as sp
 from tests.commands.conftest import Run
-from tests.preparation.raw_ushcn import history, write
-from tests.preparation.test_physionet2012 import stay
-from tests.preparation.test_physionet2012 import write as write_stays
+from tests.datasets.prepare.raw_ushcn import history, write
+from tests.datasets.prepare.test_physionet2012 import stay
+from tests.datasets.prepare.test_physionet2012 import write as write_stays
 
 
 @pytest.fixture

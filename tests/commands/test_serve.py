@@ -85,7 +85,7 @@ def test_what_cannot_be_served_is_said_in_a_sentence(model, here, run: Run, monk
 
 
 def test_a_database_lies_beside_a_model_of_any_name(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("sporadic.server.running.serve_here", lambda service, **_: service.close())
+    monkeypatch.setattr("sporadic.server.app.serve_here", lambda service, **_: service.close())
     odd = tmp_path / "what? 50%40#.model"
     shutil.copytree(model, odd)
     serve(odd, port=0)
@@ -119,5 +119,5 @@ def test_a_database_of_another_model_is_refused(model, here, run: Run):
 
 def test_without_the_extra_it_says_what_to_install(model, run: Run, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "sporadic.server.running", raising=False)
+    monkeypatch.delitem(sys.modules, "sporadic.server.app", raising=False)
     assert "pip install 'sporadic[serve]'" in run("serve", model).err

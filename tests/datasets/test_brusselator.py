@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from sporadic.data.panel import Panel
 from sporadic.datasets import brusselator
 from sporadic.datasets.brusselator import DT, A, B
 from sporadic.errors import OptionError
-from sporadic.panel import Panel
 
 
 def paths(panel: Panel) -> np.ndarray:

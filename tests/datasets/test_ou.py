@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sporadic.data.panel import Panel
 from sporadic.datasets import ou
 from sporadic.datasets.ou import SETTINGS, OUProcess
 from sporadic.errors import OptionError
-from sporadic.panel import Panel
 
 N = 3_000
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sporadic.data.panel import Panel
 from sporadic.datasets import pbc
 from sporadic.datasets.pbc import BINARY, CONTINUOUS, ORDINAL, UNITS, visits
 from sporadic.errors import OptionError
-from sporadic.panel import Panel
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,19 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 import sporadic as sp
+from sporadic.distributed.executors import Alone
 from sporadic.errors import OptionError
-from sporadic.experiments.crews import Alone
 from sporadic.experiments.figures import FACTS, PLANS, chosen, draw_figures
-from sporadic.experiments.figures.courses import Relaxing, courses
 from sporadic.experiments.figures.drawing import LOOKS, Drawing
+from sporadic.experiments.figures.end_forecasts import Foresight, first_points
 from sporadic.experiments.figures.fits import BRUSSELATOR, CORRELATED, END, SIZES
-from sporadic.experiments.figures.foresight import Foresight, first_points
 from sporadic.experiments.figures.jumps import Jumps, Moments, Slope
 from sporadic.experiments.figures.path import states_at
-from sporadic.experiments.measuring import store_beside
+from sporadic.experiments.figures.solvers import Relaxing, courses
+from sporadic.experiments.runner import store_beside
 from sporadic.experiments.sources import panel_of as panel_of_source
+from sporadic.likelihoods.mixture_predictive import mixture_mean
 from sporadic.oracle import MomentMatchedOUFilter, OUFilter
-from sporadic.scores import mixture_mean
 from tests.experiments.other_code import disown
 from tests.oracle.dense import moments, panel_of
 

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 import sporadic.experiments.search as searching
+from sporadic.distributed.executors import Alone
 from sporadic.errors import OptionError
-from sporadic.experiments.crews import Alone
-from sporadic.experiments.search import Search, search_locally, search_on_ray
-from sporadic.experiments.spaces import SPACES, Choice, LogRange
+from sporadic.experiments.search import SPACES, Choice, LogRange, Search, search_locally, search_on_ray
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial
 from tests.experiments.other_code import disown
@@ -96,7 +95,7 @@ def test_a_trial_that_falls_behind_is_stopped(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_a_search_on_a_cluster_has_the_same_results(tmp_path: Path):
-    from sporadic.cluster.session import connected
+    from sporadic.distributed.session import connected
 
     with connected("local"):
         table = search_on_ray(SEARCH, tmp_path, trials=2, tell=quietly)

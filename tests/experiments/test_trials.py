@@ -12,8 +12,8 @@ from sporadic.errors import OptionError
 from sporadic.experiments.sources import folds_of, panel_of
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial, code_of, fit_trial, read_test
+from sporadic.io.arrays import read_arrays
 from sporadic.oracle import OUFilter
-from sporadic.storage import read_arrays
 
 SOURCE = {"simulated": "ou", "n": 50, "setting": "random-r", "seed": 0}
 MEAN = Trial(SOURCE, {"model": "mean"}, cutoff=4.0, next_k=1)

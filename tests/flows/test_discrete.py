@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sporadic import Panel
+from sporadic.core.events import Layout, Span
 from sporadic.dynamics import GRUODE
-from sporadic.events import EventTable, Layout, Span
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.flows import Calendar, Discrete, Input
-from sporadic.scaling import Scaling
 from tests.material import solve_all
 
 HIDDEN, INPUTS = 4, 6

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sporadic import Panel
+from sporadic.core.events import Layout
 from sporadic.dynamics import GRUODE, AbstractRelaxation, MinimalGRUODE
-from sporadic.events import EventTable, Layout
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.flows import Exponential
-from sporadic.scaling import Scaling
 from tests.material import constant_input, solve_all, with_weights_of_scale
 
 HIDDEN, BATCH, GAPS = 4, 32, 5

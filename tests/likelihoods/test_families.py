@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from sporadic.beliefs import AbstractBelief, Unit
 from sporadic.likelihoods import (
     AbstractFamily,
     Binary,
@@ -22,6 +21,7 @@ from sporadic.likelihoods import (
     StudentT,
     ZeroInflated,
 )
+from sporadic.likelihoods.predictive import AbstractBelief, Unit
 from sporadic.likelihoods.zero_inflated import POINT
 from tests.likelihoods.units import as_is
 

@@ -12,10 +12,10 @@ import scipy.stats
 
 import sporadic as sp
 from sporadic.errors import OptionError, QueryError
-from sporadic.forecast import Forecast
+from sporadic.forecasting.forecast import Forecast
 from sporadic.likelihoods import Binary, Gaussian, LowRank, PerVariable, StudentT
 from sporadic.likelihoods.joint import joined
-from sporadic.objective import Objective
+from sporadic.models.objective import Objective
 from sporadic.oracle import OUFilter
 
 MIXED = PerVariable.of([Gaussian(), Binary(), Gaussian(), Gaussian(), StudentT(), Gaussian()])
@@ -302,7 +302,7 @@ def test_joint_scores_add_up(panel, fitted):
         fitted.joint_score(panel, together=3)
 
 
-def place_of(score: sp.scores.Score, *names: str) -> list[int]:
+def place_of(score: sp.Score, *names: str) -> list[int]:
     return [score.variables.index(name) for name in names]
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from sporadic.codings import Coding
-from sporadic.kinds import ZeroInflated
+from sporadic.likelihoods.codings import Coding
+from sporadic.likelihoods.kinds import ZeroInflated
 from sporadic.likelihoods.zero_inflated import POINT
 
 LIKE = Coding(ZeroInflated(0.0, "gaussian"), location=6.0)  # so that 1 is five standard deviations below the mean

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sporadic.beliefs import Unit
+from sporadic.likelihoods.predictive import Unit
 from sporadic.likelihoods.zero_inflated import POINT
 
 

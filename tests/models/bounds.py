@@ -8,9 +8,10 @@ import pandas as pd
 import scipy.stats
 
 from sporadic import Panel
-from sporadic.events import Events, EventTable
+from sporadic.core.events import Events
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import AbstractModel
-from sporadic.scaling import Scaling
 
 TIMES = (0.4, 1.3)
 

@@ -5,8 +5,10 @@ import numpy as np
 import pandas as pd
 
 from sporadic import Panel
-from sporadic.events import Events, EventTable, Layout
-from sporadic.scaling import Dimensions, Scaling
+from sporadic.core.events import Events, Layout
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
+from sporadic.models.sizes import Dimensions
 
 TIMES = (0.5, 1.2, 3.0)
 

@@ -9,10 +9,10 @@ import pytest
 from benchmarks.training_step import shaped
 from benchmarks.union import Grid, gathered_terms, masked_terms
 from sporadic import models
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import GRUODEBayes
-from sporadic.objective import Objective
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 
 from .algorithm_one import SlowGRUODEBayes
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sporadic import Panel, models
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import AbstractFilter
-from sporadic.scaling import Scaling
 from tests.material import with_weights_of_scale
 
 TIMES = [0.0, 1e-6, 0.3, 2.0, 150.0, 150.0 + 1e5, 1e9]

@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 
 from sporadic import Panel, models
-from sporadic.events import Events, EventTable, Queries, QueryTable
+from sporadic.core.events import Events, Queries
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable, QueryTable
 from sporadic.likelihoods import Gaussian
 from sporadic.models import AbstractFilter
 from sporadic.models.gru_ode_bayes import RECIPES
-from sporadic.objective import Objective, Terms
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective, Terms
 from tests.parameters import slow_but
 from tests.weights import drawn
 

@@ -17,11 +17,12 @@ import pandas as pd
 import pytest
 
 from sporadic import Panel, models
-from sporadic.events import Events, EventTable, Layout
+from sporadic.core.events import Events, Layout
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.likelihoods import Gaussian
 from sporadic.models import GRUODEBayes
-from sporadic.objective import Objective, Terms
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective, Terms
 from sporadic.updates import UPDATES, AbstractUpdate
 
 pytestmark = pytest.mark.usefixtures("x64")

@@ -7,7 +7,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from sporadic.models.gru_d import GRUD
+from sporadic.models.cells import GRUD
 from sporadic.models.recurrent import Past, Recurrent
 from tests.models.planted import shares_missed
 from tests.models.short import TIMES, three_events

@@ -13,14 +13,15 @@ import pytest
 
 from sporadic import Panel, models
 from sporadic.dynamics import GRUODE, MinimalGRUODE
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.errors import OptionError
-from sporadic.events import EventTable
 from sporadic.flows import DiffEq, Discrete, Exponential
 from sporadic.likelihoods import Gaussian
 from sporadic.models import AbstractModel
-from sporadic.models.gru_ode_bayes import Initial, ObservationModel
-from sporadic.objective import Objective
-from sporadic.scaling import Dimensions, Scaling
+from sporadic.models.objective import Objective
+from sporadic.models.parts import Initial, ObservationModel
+from sporadic.models.sizes import Dimensions
 from sporadic.updates import GRUBayes, MLPUpdate, SequentialGRUBayes
 from tests.weights import drawn
 

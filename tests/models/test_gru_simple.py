@@ -9,14 +9,12 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from sporadic.core.events import Events, Span
 from sporadic.errors import OptionError
-from sporadic.events import Events, Span
-from sporadic.models.gru_d import GRUD
-from sporadic.models.gru_simple import GRUSimple
+from sporadic.models.cells import GRUD, TLSTM, GRUSimple
+from sporadic.models.objective import Objective
 from sporadic.models.recurrent import Recurrent
-from sporadic.models.t_lstm import TLSTM
-from sporadic.objective import Objective
-from sporadic.scaling import Dimensions
+from sporadic.models.sizes import Dimensions
 from tests.models.planted import shares_missed
 from tests.models.short import three_events
 from tests.weights import drawn

@@ -7,12 +7,12 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from sporadic.events import Queries, Span
+from sporadic.core.events import Queries, Span
 from sporadic.flows import DiffEq
 from sporadic.models.latent import DRAWS, STANDARD
 from sporadic.models.neural_ode_vae import NeuralODEVAE, once_for_each
-from sporadic.objective import Objective
-from sporadic.scaling import Dimensions
+from sporadic.models.objective import Objective
+from sporadic.models.sizes import Dimensions
 from tests.likelihoods.units import as_is
 from tests.models.bounds import events_of, log_likelihood, log_mean, normal, scaled
 from tests.models.planted import shares_missed

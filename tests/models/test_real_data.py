@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
-from sporadic.evaluation import Evaluation
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
+from sporadic.evaluation.protocol import Evaluation
 from sporadic.models import build
 from sporadic.models.gru_ode_bayes import RECIPES
-from sporadic.objective import Objective
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 
 VARIABLES = ["PRCP", "SNOW", "SNWD", "TMAX", "TMIN"]
 

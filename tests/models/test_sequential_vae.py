@@ -7,10 +7,10 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from sporadic.events import Span
+from sporadic.core.events import Span
 from sporadic.models.latent import DRAWS, Latent
+from sporadic.models.objective import Objective
 from sporadic.models.sequential_vae import SequentialVAE, Transition
-from sporadic.objective import Objective
 from tests.models.bounds import events_of, log_likelihood, log_mean, normal, scaled
 from tests.models.planted import shares_missed
 from tests.weights import drawn

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sporadic.events import Span
+from sporadic.core.events import Span
+from sporadic.models.cells import TLSTM, Held
 from sporadic.models.recurrent import Past, Recurrent
-from sporadic.models.t_lstm import TLSTM, Held
 from tests.models.planted import shares_missed
 from tests.models.short import TIMES, three_events
 from tests.weights import drawn

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import sporadic as sp
+from sporadic.core.events import Events
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.errors import OptionError
-from sporadic.events import Events, EventTable
 from sporadic.models import build
 from sporadic.models.base import shown_events
-from sporadic.objective import Objective
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 
 PANEL = sp.datasets.ou(3)
 SCALING = Scaling.fit(PANEL)

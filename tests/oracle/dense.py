@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from sporadic.data.panel import Panel
 from sporadic.datasets.ou import OUProcess
-from sporadic.panel import Panel
 
 
 def panel_of(rows: list[tuple[int, float, str, float]]) -> Panel:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sporadic.oracle.box import cut_gaussian_along
+from sporadic.oracle.quadrature import cut_gaussian_along
 
 HALF = 0.5
 NODE, WEIGHT = np.polynomial.legendre.leggauss(500)

@@ -4,12 +4,12 @@ from scipy import stats
 from scipy.special import logsumexp
 from statsmodels.tsa.statespace.kalman_filter import KalmanFilter
 
+from sporadic.data.panel import Panel
 from sporadic.datasets import ou
 from sporadic.datasets.ou import SETTINGS, OUProcess
 from sporadic.errors import DataError, OptionError, QueryError
+from sporadic.likelihoods.mixture_predictive import mixture_nll
 from sporadic.oracle import MomentMatchedOUFilter, OUFilter
-from sporadic.panel import Panel
-from sporadic.scores import mixture_nll
 from tests.oracle.dense import log_densities, moments, panel_of, scalars_of
 from tests.parameters import slow_but
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import sporadic as sp
 from sporadic.errors import ConflictError, DataError, StreamError, UnknownSeriesError
 from sporadic.server import engine as engine_module
-from sporadic.server.draft import Request
 from sporadic.server.engine import BusyError, Engine
-from sporadic.server.history import Control, Reading, panel_of, series_of
+from sporadic.server.records import Control, Reading, panel_of, series_of
 from sporadic.server.service import Service
+from sporadic.server.transaction import Request
 
 LATER = [30.0, 31.5]
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import sporadic as sp
-from sporadic.forecasting import _forecast
+from sporadic.evaluation.predict import _forecast
 from sporadic.server.app import create_app
 from sporadic.server.service import Service
 

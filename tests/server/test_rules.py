@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sporadic.server.app import create_app
-from sporadic.server.guard import HEADERS
+from sporadic.server.middleware import HEADERS
 from sporadic.server.service import Service
 from tests.server.conftest import FIRST
 from tests.server.direct import JSON, Ask, Direct

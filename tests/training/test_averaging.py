@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from sporadic.training.averaging import averaged, averaging
+from sporadic.training.optimiser import averaged, averaging
 
 
 def walk(optimiser, steps):

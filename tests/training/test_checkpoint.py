@@ -10,9 +10,10 @@ import pytest
 import safetensors.numpy
 
 import sporadic as sp
-from sporadic import storage
-from sporadic.code_digest import Code
 from sporadic.errors import FileError, OptionError
+from sporadic.forecasting.code_digest import Code
+from sporadic.io import arrays as array_files
+from sporadic.io import files
 from sporadic.training import Epoch
 from tests.processes import Ended, be_strict, start
 
@@ -92,9 +93,9 @@ def test_a_crash_while_saving_leaves_the_checkpoint_before_it(levels, tmp_path, 
 
     for name in ("replace", "fsync"):
         with monkeypatch.context() as patch:
-            patch.setattr(storage.os, name, crash if name == "replace" else lambda handle: crash(handle, None))
+            patch.setattr(files.os, name, crash if name == "replace" else lambda handle: crash(handle, None))
             with pytest.raises(KeyboardInterrupt):
-                storage.write_file(path, b"half")
+                files.write_file(path, b"half")
         assert path.read_bytes() == before
         assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -131,9 +132,9 @@ def test_other_data_are_refused(levels, tmp_path):
 def test_a_checkpoint_of_other_code_is_refused(levels, tmp_path, code):
     done = fit(levels, tmp_path / "run")
     path = tmp_path / "run" / "checkpoint.safetensors"
-    arrays, facts = storage.read_arrays(path, "It")
+    arrays, facts = array_files.read_arrays(path, "It")
     assert facts["configuration"].pop("code") == Code.of_model("gru-ode-bayes").digest()
-    storage.write_arrays(
+    array_files.write_arrays(
         path, arrays, facts | {"configuration": facts["configuration"] | ({"code": code} if code else {})}
     )
     with pytest.raises(OptionError) as caught:

@@ -12,10 +12,10 @@ import pytest
 from jax.extend.core import primitives
 
 import sporadic as sp
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import build
-from sporadic.objective import Objective
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 from sporadic.training.keys import Keys
 from tests.parameters import slow_but
 

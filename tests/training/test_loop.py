@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.errors import DivergedError, DivergedWarning, OptionError
-from sporadic.evaluation import Evaluation
-from sporadic.events import EventTable
+from sporadic.evaluation.protocol import Evaluation
 from sporadic.models import build
-from sporadic.objective import Objective
-from sporadic.panel import Panel
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 from sporadic.training import Schedule, loop, make_step, train
 from tests.parameters import slow_but
 

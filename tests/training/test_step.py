@@ -15,10 +15,10 @@ import optax
 import pytest
 
 from sporadic.datasets import ou
-from sporadic.events import EventTable
+from sporadic.encoding.encoder import Scaling
+from sporadic.encoding.event_tables import EventTable
 from sporadic.models import AbstractFilter, build
-from sporadic.objective import Objective
-from sporadic.scaling import Scaling
+from sporadic.models.objective import Objective
 from sporadic.training import step
 from sporadic.training.step import learned, make_step, mesh_for, weights
 from tests.processes import be_strict, start

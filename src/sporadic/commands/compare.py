@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS as AS_READ
 from sporadic.commands.data_options import DataOptions, number_or_text, separated
 from sporadic.commands.model_options import DEFAULTS as AS_USUAL
 from sporadic.commands.model_options import ModelOptions, share_out_over_cores
+from sporadic.commands.options import ConfigFile
 from sporadic.commands.output import Force, OutFile, check_file, console, write_table
 
 
@@ -47,8 +47,8 @@ def compare(
         next_k: How many time points after the cutoff are forecast.
         units: Standardised, or those of the data.
     """
-    from sporadic.comparison import DEFAULT_MODELS
-    from sporadic.comparison import compare as compare_models
+    from sporadic.forecasting.comparison import DEFAULT_MODELS
+    from sporadic.forecasting.comparison import compare as compare_models
 
     check_file(out, force=force)
     panel = data.read(path)

@@ -10,9 +10,9 @@ from cyclopts import Parameter
 from sporadic.errors import MissingColumnError, OptionError, listed
 
 if TYPE_CHECKING:
-    from sporadic.description import Description
-    from sporadic.forecaster import Forecaster
-    from sporadic.panel import Panel
+    from sporadic.data.describe.description import Description
+    from sporadic.data.panel import Panel
+    from sporadic.forecasting.forecaster import Forecaster
 
 Names = Annotated[list[str] | None, Parameter(negative=())]
 
@@ -61,7 +61,7 @@ class DataOptions:
     """Of the text in CSV files: utf-8, latin-1 or utf-16."""
 
     def read(self, path: Path) -> "Panel":
-        from sporadic.reading import read
+        from sporadic.data.read import read
 
         if (panel := self._prepared(path)) is not None:
             return panel
@@ -69,7 +69,7 @@ class DataOptions:
 
     def source(self, path: Path) -> dict[str, Any]:
         """What `read` reads, as plain JSON, for processes that read it themselves (`sporadic.experiments.sources`)."""
-        from sporadic.preparation.folder import is_prepared
+        from sporadic.datasets.prepare.folder import is_prepared
 
         if is_prepared(path):
             self._prepared(path)  # refuses options that such a folder does not take
@@ -103,7 +103,7 @@ class DataOptions:
         return (self if forecaster is None else self._completed(forecaster))._given()
 
     def describe(self, path: Path) -> "Description":
-        from sporadic.reading import describe_file
+        from sporadic.data.read import describe_file
 
         if (panel := self._prepared(path)) is not None:
             return panel.describe()
@@ -111,7 +111,7 @@ class DataOptions:
 
     def _prepared(self, path: Path) -> "Panel | None":
         """The panel of a folder that `sporadic prepare` wrote, which knows itself how it is to be read."""
-        from sporadic.preparation.folder import is_prepared, read_prepared
+        from sporadic.datasets.prepare.folder import is_prepared, read_prepared
 
         if not is_prepared(path):
             return None
@@ -195,7 +195,7 @@ def number_or_text(given: str | None) -> Any:
 
 def one_file(given: list[str] | None) -> str | None:
     """The file that was named, unless columns were."""
-    from sporadic.reading import is_file
+    from sporadic.data.read import is_file
 
     return given[0] if given and len(given) == 1 and is_file(given[0]) else None
 

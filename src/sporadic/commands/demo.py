@@ -9,7 +9,7 @@ from sporadic.errors import OptionError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sporadic.scores import Score
+    from sporadic.evaluation.scores import Score
 
 MODEL = "gru-ode-bayes"
 RIVALS = ("last-value", "mean")
@@ -48,8 +48,8 @@ def demo(
 def _explore(folder: Path, port: int) -> None:
     """The held-out patients in the explorer."""
     from sporadic.commands.serve import serve_panel
+    from sporadic.data.folds import folds
     from sporadic.datasets import pbc
-    from sporadic.folds import folds
 
     panel = pbc()
     _, _, test = folds(panel, 5, 0)[0].split(panel)
@@ -60,7 +60,7 @@ def _train(out: Path, epochs: int, force: bool) -> None:
     """Trains, scores and writes the folder."""
     from rich.console import Console
 
-    from sporadic.storage import new_folder, refuse_to_replace
+    from sporadic.io.files import new_folder, refuse_to_replace
 
     if epochs < 1:
         raise OptionError(f"The demo needs at least one epoch; got {epochs}.")
@@ -69,10 +69,10 @@ def _train(out: Path, epochs: int, force: bool) -> None:
     from sporadic.training import use_all_cores
 
     use_all_cores()
+    from sporadic.data.folds import folds
     from sporadic.datasets import pbc
     from sporadic.datasets.pbc import UNITS
-    from sporadic.folds import folds
-    from sporadic.forecaster import Forecaster
+    from sporadic.forecasting.forecaster import Forecaster
     from sporadic.plots import plot_arrivals, plot_belief, plot_calibration, plot_history
     from sporadic.report import write_report
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS as AS_READ
 from sporadic.commands.data_options import DataOptions, number_or_text
 from sporadic.commands.model_options import DEFAULTS as AS_USUAL
 from sporadic.commands.model_options import ModelOptions, share_out_over_cores
+from sporadic.commands.options import ConfigFile
 from sporadic.commands.output import Force, check_folder, console
 from sporadic.errors import OptionError
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sporadic.forecaster import Forecaster
-    from sporadic.panel import Panel
-    from sporadic.timeaxis import TimeAxis
-    from sporadic.training.checkpoint import Checkpoint
+    from sporadic.data.panel import Panel
+    from sporadic.data.time_axis import TimeAxis
+    from sporadic.forecasting.forecaster import Forecaster
+    from sporadic.training.run import Checkpoint
 
 
 def fit(
@@ -71,10 +71,10 @@ def fit(
             share each batch out, so the model is the one that a single process would get.
         ray_address: The Ray cluster: auto, local or an address; by default the one that runs here, else local.
     """
-    from sporadic.forecaster import Forecaster
-    from sporadic.persistence import CONFIG
-    from sporadic.storage import refuse_to_replace
-    from sporadic.training.checkpoint import Checkpoint
+    from sporadic.forecasting.forecaster import Forecaster
+    from sporadic.forecasting.saving import CONFIG
+    from sporadic.io.files import refuse_to_replace
+    from sporadic.training.run import Checkpoint
 
     refuse_to_replace(out, force=force, mark=CONFIG)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -114,10 +114,10 @@ def _fit_together(
     out: Path, **more: Any,
 ) -> "tuple[Forecaster, TimeAxis, float]":  # fmt: skip
     """The forecaster that the workers of a cluster fitted, the time axis of its data, and a gap of the usual length."""
-    from sporadic.cluster.partitions import Partitions
-    from sporadic.cluster.session import connected, running
-    from sporadic.cluster.training import Training
-    from sporadic.persistence import load
+    from sporadic.distributed.partitions import Partitions
+    from sporadic.distributed.session import connected, running
+    from sporadic.distributed.train import Training
+    from sporadic.forecasting.saving import load
 
     if workers < 1:
         raise OptionError(f"--ray takes the number of processes to train with, such as 4; got {workers}.")
@@ -152,7 +152,7 @@ def _held_out(validation: str, data: DataOptions) -> "float | Panel":
 
 
 def _is_data(validation: str) -> bool:
-    from sporadic.reading import is_file
+    from sporadic.data.read import is_file
 
     return is_file(validation) or Path(validation).is_dir()
 

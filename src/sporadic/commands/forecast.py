@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS, DataOptions, number_or_text, separated
+from sporadic.commands.options import ConfigFile, Ray
 from sporadic.commands.output import Force, check_file, check_folder, write_table
-from sporadic.commands.ray_option import Ray
 from sporadic.errors import OptionError
-from sporadic.percentages import percentages
+from sporadic.forecasting.percentages import percentages
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sporadic.forecaster import Forecaster
-    from sporadic.panel import Panel
+    from sporadic.data.panel import Panel
+    from sporadic.forecasting.forecaster import Forecaster
 
 MARK = "_forecasts.json"
 """By which we know a folder of forecasts as our own. Readers of Parquet folders pass over a name with this start."""
@@ -69,7 +68,7 @@ def forecast(
         out: A .csv, .tsv, .csv.gz, .tsv.gz or .parquet file to write to; with --ray also a folder for Parquet parts,
             which are then written as they come instead of being held in memory.
     """
-    from sporadic.persistence import load
+    from sporadic.forecasting.saving import load
 
     if sum(given is not None for given in (horizon, times, times_file)) != 1:
         raise OptionError("Give one of --horizon, --times and --times-file.")
@@ -81,9 +80,9 @@ def forecast(
     levels = _levels(level)
     forecaster = load(model)
     if ray is not None:
-        from sporadic.cluster.forecasting import forecast_partitions
-        from sporadic.cluster.partitions import Partitions
-        from sporadic.cluster.session import connected
+        from sporadic.distributed.forecast import forecast_partitions
+        from sporadic.distributed.partitions import Partitions
+        from sporadic.distributed.session import connected
 
         asked = _asked_of_all(forecaster, horizon, steps, times, times_file, cutoff, plan)
         partitions = Partitions.of(path, data.reading(forecaster))
@@ -138,7 +137,7 @@ def _in_order(tables: "Iterable[pd.DataFrame]", id: str) -> "pd.DataFrame":
 
 
 def _check_parts(folder: Path, *, force: bool) -> None:
-    from sporadic.storage import refuse_to_replace
+    from sporadic.io.files import refuse_to_replace
 
     refuse_to_replace(folder, force=force, mark=MARK)
     check_folder(folder.parent)
@@ -146,7 +145,7 @@ def _check_parts(folder: Path, *, force: bool) -> None:
 
 def _write_parts(tables: "Iterable[pd.DataFrame]", folder: Path, *, force: bool) -> None:
     """Parquet files in the order of the partitions, in a folder that takes its place when all are there."""
-    from sporadic.storage import new_folder, write_json
+    from sporadic.io.files import new_folder, write_json
 
     with new_folder(folder, force=force, mark=MARK) as new:
         rows = 0
@@ -174,7 +173,7 @@ def _table(path: Path, panel: "Panel", data: DataOptions) -> "pd.DataFrame":
     """A table about the panel's series, with ids of the panel's type."""
     from pandas.api.types import is_integer_dtype
 
-    from sporadic.intake.tables import read_table
+    from sporadic.io.tables import read_table
 
     name = str(panel.columns["id"])
     table = read_table(path, ids=[name], encoding=data.encoding)

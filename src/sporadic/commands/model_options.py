@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from sporadic.commands.data_options import Names, number_or_text, one_or_pairs, separated
 from sporadic.errors import OptionError
-from sporadic.kinds import KINDS
+from sporadic.likelihoods.kinds import KINDS
 
 
 @Parameter(name="*", group="Model and training")

@@ -12,8 +12,7 @@ def models() -> int:
 
     from sporadic.commands.output import console
     from sporadic.models import REGISTRY, LastValue, Mean
-    from sporadic.models.sizing import n_parameters
-    from sporadic.scaling import Dimensions
+    from sporadic.models.sizes import Dimensions, n_parameters
 
     table = Table(title="Models (parameters: 5 variables, hidden size 50)")
     for column in ("model", "parts", "parameters"):

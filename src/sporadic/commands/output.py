@@ -20,8 +20,8 @@ OutFile = Annotated[Path | None, Parameter(help="A .csv, .tsv, .csv.gz, .tsv.gz 
 
 def check_file(path: Path | None, *, force: bool) -> None:
     """Finds out before the work, rather than after it, that a table could not be written there."""
-    from sporadic.intake.tables import SUFFIXES, file_suffix
-    from sporadic.storage import refuse_to_replace
+    from sporadic.io.files import refuse_to_replace
+    from sporadic.io.tables import SUFFIXES, file_suffix
 
     if path is None:
         return
@@ -46,8 +46,8 @@ def check_folder(folder: Path) -> None:
 
 def write_table(table: "pd.DataFrame", path: Path | None) -> None:
     """A table to a file, or as CSV to stdout."""
-    from sporadic.intake.tables import file_suffix
-    from sporadic.storage import parquet, write_file
+    from sporadic.io.files import write_file
+    from sporadic.io.tables import file_suffix, parquet
 
     if path is None:
         table.to_csv(sys.stdout, index=False)

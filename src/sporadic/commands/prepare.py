@@ -11,8 +11,8 @@ from sporadic.commands.output import Force, check_folder, console
 from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
-    from sporadic.preparation.folder import Prepared
-    from sporadic.preparation.progress import Progress
+    from sporadic.datasets.prepare.folder import Prepared
+    from sporadic.io.progress import Progress
 
 Seed = Annotated[int, Parameter(negative=(), help="Of the folds, and of whatever else is drawn at random.")]
 Out = Annotated[Path, Parameter(help="The folder to write to: Parquet, JSON and the ledger.")]
@@ -37,7 +37,7 @@ def ushcn(raw: Path, /, *, out: Out, fraction: float = 0.05, seed: Seed = 0, for
         raw: The folder of *.dly or state??_??.txt files (plain or .gz), at any depth.
         fraction: The share of each station's values, element by element, that is kept.
     """
-    from sporadic.preparation import ushcn
+    from sporadic.datasets.prepare import ushcn
 
     return _prepare(
         "ushcn", raw, out, seed, force, {"fraction": fraction}, ushcn.input_files,
@@ -56,7 +56,7 @@ def physionet2012(raw: Path, /, *, out: Out, seed: Seed = 0, force: Force = Fals
     Args:
         raw: The folder with set-a, set-b and set-c (unpacked or .tar.gz) and Outcomes-?.txt, at any depth.
     """
-    from sporadic.preparation import physionet2012
+    from sporadic.datasets.prepare import physionet2012
 
     return _prepare(
         "physionet2012", raw, out, seed, force, {}, physionet2012.input_files,
@@ -98,7 +98,7 @@ def mimic3(
         threads: How many threads DuckDB may use; the result is the same with any number.
         scratch: The folder for DuckDB's temporary files.
     """
-    from sporadic.preparation import mimic3
+    from sporadic.datasets.prepare.mimic3 import prepare as mimic3
 
     options = {"bins": bins, "unprinted": unprinted, "systems": systems, "variables": variables is not None}
     return _prepare(
@@ -114,10 +114,10 @@ def _prepare(name: str, raw: Path, out: Path, seed: int, force: bool, options: M
              input_files: Callable[[Path], Sequence[Path]], make: "Callable[[Progress], Prepared]", protocol: str
              ) -> int:  # fmt: skip
     """Makes a prepared folder, unless it is there already, made from the same files in the same way."""
-    from sporadic.preparation.folder import MARK, nothing_to_do, write_prepared
-    from sporadic.preparation.inputs import fingerprints
-    from sporadic.preparation.progress import shown
-    from sporadic.storage import refuse_to_replace
+    from sporadic.datasets.prepare.folder import MARK, nothing_to_do, write_prepared
+    from sporadic.datasets.prepare.inputs import fingerprints
+    from sporadic.io.files import refuse_to_replace
+    from sporadic.io.progress import shown
 
     if seed < 0:
         raise OptionError(f"--seed must be at least 0; got {seed}.")

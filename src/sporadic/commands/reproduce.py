@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from sporadic.commands.data_options import separated
+from sporadic.commands.options import Ray
 from sporadic.commands.output import check_folder, console
-from sporadic.commands.ray_option import Ray
 from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sporadic.experiments.crews import AbstractCrew
-    from sporadic.experiments.tables import Table
+    from sporadic.distributed.executors import AbstractCrew
+    from sporadic.experiments.table import Table
 
 Several = Annotated[list[str], Parameter(negative=(), consume_multiple=True)]
 Data = Annotated[
@@ -72,10 +72,10 @@ class RunOptions:
         """The workers: a Ray cluster, this process alone for a smoke test, or a process per core."""
         import os
 
-        from sporadic.experiments.crews import Alone, Processes, RayCluster
+        from sporadic.distributed.executors import Alone, Processes, RayCluster
 
         if self.ray is not None:
-            from sporadic.cluster.session import connected
+            from sporadic.distributed.session import connected
 
             with connected(self.ray):
                 yield RayCluster()

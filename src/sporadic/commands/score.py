@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS, DataOptions, number_or_text
+from sporadic.commands.options import ConfigFile
 from sporadic.commands.output import Force, OutFile, check_file, console, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from sporadic.scores import Score
+    from sporadic.evaluation.scores import Score
 
 
 def score(
@@ -48,7 +48,7 @@ def score(
         by: A row per variable, per likelihood (the default, if there are several), or per time point after the cutoff.
         units: Standardised, or those of the data.
     """
-    from sporadic.persistence import load
+    from sporadic.forecasting.saving import load
 
     check_file(out, force=force)
     forecaster = load(model)

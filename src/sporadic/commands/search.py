@@ -10,8 +10,8 @@ from sporadic.commands.data_options import DEFAULTS as AS_READ
 from sporadic.commands.data_options import DataOptions, number_or_text
 from sporadic.commands.model_options import DEFAULTS as AS_USUAL
 from sporadic.commands.model_options import ModelOptions
+from sporadic.commands.options import Ray
 from sporadic.commands.output import console
-from sporadic.commands.ray_option import Ray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,11 +60,10 @@ def search(
     """
     import os
 
+    from sporadic.distributed.executors import Processes
     from sporadic.errors import OptionError
-    from sporadic.experiments.crews import Processes
-    from sporadic.experiments.search import Search, search_locally, search_on_ray
-    from sporadic.experiments.spaces import SPACES
-    from sporadic.experiments.tables import FOOTNOTE
+    from sporadic.experiments.search import SPACES, Search, search_locally, search_on_ray
+    from sporadic.experiments.table import FOOTNOTE
     from sporadic.experiments.trials import Trial
 
     if trials < 1 or not 0 <= fold < 5:
@@ -84,7 +83,7 @@ def search(
         crew = Processes(workers if workers is not None else os.cpu_count() or 1)
         table = search_locally(task, out, trials=trials, crew=crew, tell=tell, fresh=fresh)
     else:
-        from sporadic.cluster.session import connected
+        from sporadic.distributed.session import connected
 
         with connected(ray):
             table = search_on_ray(task, out, trials=trials, tell=tell, fresh=fresh)
@@ -102,7 +101,7 @@ def _shown(table: "pd.DataFrame", names: list[str], most: int = 10) -> "Table":
     from rich import box
     from rich.table import Table
 
-    from sporadic.experiments.tables import OTHER_CODE
+    from sporadic.experiments.table import OTHER_CODE
 
     shown = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for name in (*names, "validation nll", "mse", "epochs"):

@@ -7,14 +7,14 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sporadic.commands.config_file import ConfigFile
 from sporadic.commands.data_options import DEFAULTS, DataOptions
+from sporadic.commands.options import ConfigFile
 from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-    from sporadic.panel import Panel
+    from sporadic.data.panel import Panel
     from sporadic.server.service import Service
 
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -68,7 +68,7 @@ def serve(
     if token is not None and (len(token) < 16 or not token.isascii() or not token.isprintable()):
         raise OptionError("SPORADIC_TOKEN must be at least 16 printable characters: a longer one is harder to guess.")
     _need_extra()
-    from sporadic.server.running import serve_here, serve_with_workers
+    from sporadic.server.app import serve_here, serve_with_workers
     from sporadic.server.service import Service
 
     port = _free(host, port)
@@ -93,7 +93,7 @@ def serve(
 def serve_panel(model: Path, panel: "Panel", *, port: int, browse: bool) -> None:
     """Serves a model with the series of a panel to this machine, and opens the explorer."""
     _need_extra()
-    from sporadic.server.running import serve_here
+    from sporadic.server.app import serve_here
     from sporadic.server.service import Service
 
     host, port = _HERE[0], _free(_HERE[0], port)
@@ -121,7 +121,7 @@ def _beside(model: Path) -> "URL":
 
 def _need_extra() -> None:
     try:
-        import sporadic.server.running  # noqa: F401
+        import sporadic.server.app  # noqa: F401
     except ModuleNotFoundError as error:
         raise OptionError(f"The service needs {error.name!r}: pip install 'sporadic[serve]'.") from None
 

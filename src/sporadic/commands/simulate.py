@@ -9,7 +9,7 @@ from sporadic.commands.output import Force, check_file, console, write_table
 from sporadic.errors import OptionError
 
 if TYPE_CHECKING:
-    from sporadic.panel import Panel
+    from sporadic.data.panel import Panel
 
 
 def simulate(

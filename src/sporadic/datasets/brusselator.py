@@ -6,8 +6,8 @@ The drift printed in the paper, 1 + (b+1)x + ax²y, explodes; docs/protocol.md, 
 import numpy as np
 from numpy.typing import NDArray
 
+from sporadic.data.panel import Panel
 from sporadic.datasets.sampling import check_size, grid, sporadic_panel
-from sporadic.panel import Panel
 
 A, B = 0.3, 1.4
 SIGMA, RHO = 0.1, 0.99

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sporadic.data.panel import Panel
 from sporadic.datasets.sampling import check_size, grid, sporadic_panel
 from sporadic.errors import one_of
-from sporadic.panel import Panel
 
 Array = NDArray[np.float64]
 

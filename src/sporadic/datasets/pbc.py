@@ -4,8 +4,8 @@ from importlib.resources import files
 
 import pandas as pd
 
+from sporadic.data.panel import Panel
 from sporadic.errors import one_of
-from sporadic.panel import Panel
 
 CONTINUOUS = ("bili", "chol", "albumin", "alk.phos", "ast", "platelet", "protime")
 BINARY = ("ascites", "hepato", "spiders")

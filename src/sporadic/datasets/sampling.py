@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sporadic.data.panel import Panel
 from sporadic.errors import OptionError
-from sporadic.panel import Panel
 
 POINTS = 20
 """Time points per series on average; the number is uniform within ±20 % of it."""

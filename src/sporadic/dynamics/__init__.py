@@ -3,4 +3,4 @@
 from sporadic.dynamics.base import AbstractDynamics as AbstractDynamics
 from sporadic.dynamics.base import AbstractRelaxation as AbstractRelaxation
 from sporadic.dynamics.gru_ode import GRUODE as GRUODE
-from sporadic.dynamics.minimal_gru_ode import MinimalGRUODE as MinimalGRUODE
+from sporadic.dynamics.gru_ode import MinimalGRUODE as MinimalGRUODE

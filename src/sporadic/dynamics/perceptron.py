@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from sporadic.core.initialisation import linear
 from sporadic.dynamics.base import AbstractDynamics
-from sporadic.initialisation import linear
 
 
 class Perceptron(AbstractDynamics):

@@ -11,13 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from sporadic.distributed.executors import AbstractCrew
 from sporadic.errors import OptionError, one_of
-from sporadic.experiments.crews import AbstractCrew
-from sporadic.experiments.measuring import Candidate, Tell, measure, write_results
 from sporadic.experiments.protocols import Protocol, protocol_of
 from sporadic.experiments.published import FORECAST, LATER
+from sporadic.experiments.runner import Candidate, Tell, measure, write_results
 from sporadic.experiments.sources import FOLDS, folds_of, panel_of, recognise
-from sporadic.experiments.tables import Table, marked, spread
+from sporadic.experiments.table import Table, marked, spread
 from sporadic.experiments.trials import Trial
 
 REFERENCES = ("mean", "last-value")

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from sporadic.datasets.ou import SETTINGS
-from sporadic.experiments.crews import AbstractCrew
-from sporadic.experiments.measuring import Candidate, Tell, measure, write_results
+from sporadic.distributed.executors import AbstractCrew
+from sporadic.evaluation.scores import clustered_mean
 from sporadic.experiments.protocols import PAPER
 from sporadic.experiments.published import OU
-from sporadic.experiments.tables import Table, marked
+from sporadic.experiments.runner import Candidate, Tell, measure, write_results
+from sporadic.experiments.table import Table, marked
 from sporadic.experiments.trials import Trial
-from sporadic.scores import clustered_mean
 
 EXACT, MATCHED = "ou-oracle", "ou-moment-matched"
 FAMILY = ("gru-ode-bayes", "gru-ode-bayes-minimal", "gru-ode-bayes-seq", "gru-ode-bayes-seq-minimal")

@@ -1,9 +1,4 @@
-"""A search for hyper-parameters, on this machine by Optuna or on a cluster by Ray Tune; what comes of it is the same.
-
-Every trial is fitted on the training part of one fold and judged by its validation part; the test part is not touched.
-A trial that does badly after some epochs is stopped early. Results go to the store under the same keys as those of any
-experiment, so a choice that was fitted before is not fitted again, unless by other code and the search is to be fresh.
-"""
+"""What a search may choose from: options of a `Forecaster`, each with its values or its range."""
 
 import json
 import math
@@ -16,15 +11,48 @@ from typing import Any
 
 import pandas as pd
 
+from sporadic.distributed.executors import RETRIES, AbstractCrew
 from sporadic.errors import OptionError
-from sporadic.experiments.crews import RETRIES, AbstractCrew
-from sporadic.experiments.measuring import Clock, Tell
-from sporadic.experiments.spaces import Choice, Space
+from sporadic.experiments.runner import Clock, Tell
 from sporadic.experiments.store import Store
 from sporadic.experiments.trials import Trial, described, fit_trial, is_of_other_code
-from sporadic.storage import write_file, write_json
+from sporadic.io.files import write_file, write_json
 from sporadic.training import Epoch
 
+
+@dataclass(frozen=True)
+class Choice:
+    """One of these values."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class LogRange:
+    """A number between two bounds, whose logarithm is drawn evenly."""
+
+    low: float
+    high: float
+
+
+Space = Mapping[str, Choice | LogRange]
+SPACES: Mapping[str, Space] = {
+    "paper": {
+        "dropout": Choice((0.0, 0.1, 0.2, 0.3)),
+        "weight_decay": Choice((0.1, 0.03, 0.01, 0.003, 0.001, 0.0001, 0.0)),
+        "learning_rate": Choice((1e-3, 1e-4)),
+    },
+    "wide": {
+        "learning_rate": LogRange(3e-4, 1e-2),
+        "hidden_size": Choice((32, 50, 64, 100)),
+        "obs_size": Choice((25, 50, 64)),
+        "dropout": Choice((0.0, 0.1, 0.2, 0.3)),
+        "weight_decay": LogRange(1e-5, 1e-1),
+        "objective": Choice(("nll", "beta-nll", "mixed")),
+        "batch_size": Choice((16, 32, 64, 128)),
+    },
+}
+"""`paper` is the grid of the paper's appendix; `wide` also looks at sizes, objectives and batches."""
 PLAN, TRIALS, BEST = "search.json", "trials.csv", "best.toml"
 _STUDY, _TUNE = "study.log", "tune"  # how far Optuna and Ray Tune are
 _LAST = 10**6  # the epoch that says a trial is over, for Ray Tune
@@ -99,8 +127,6 @@ def try_out(search: Search, values: Mapping[str, Any], folder: Path, *, report: 
 
 
 # -- Optuna ------------------------------------------------------------------------------------------------------------
-
-
 def search_locally(
     search: Search, folder: Path, *, trials: int, crew: AbstractCrew, tell: Tell, fresh: bool = False
 ) -> pd.DataFrame:
@@ -176,8 +202,6 @@ def _suggest(trial: Any, name: str, part: Any) -> Any:
 
 
 # -- Ray Tune ----------------------------------------------------------------------------------------------------------
-
-
 def search_on_ray(search: Search, folder: Path, *, trials: int, tell: Tell, fresh: bool = False) -> pd.DataFrame:
     """The same on the cluster that this process is connected to, stopped early by ASHA. The folder is a shared one."""
     from ray import tune
@@ -238,8 +262,6 @@ def _domain(part: Any) -> Any:
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
-
-
 def write_search(search: Search, folder: Path) -> pd.DataFrame:
     """All trials, the best first, as `trials.csv`; and the best choice as `best.toml`, which `sporadic fit` takes."""
     records = Store(folder / "store").frame()

@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 import scipy.stats
 
-from sporadic.experiments.crews import AbstractCrew
+from sporadic.distributed.executors import AbstractCrew
 from sporadic.experiments.forecast_table import TRAINING, folds_for
-from sporadic.experiments.measuring import Candidate, Tell, measure, write_results
 from sporadic.experiments.protocols import protocol_of
 from sporadic.experiments.published import ABLATION, SMALL_SAMPLE
+from sporadic.experiments.runner import Candidate, Tell, measure, write_results
 from sporadic.experiments.sources import FOLDS, panel_of, recognise
-from sporadic.experiments.tables import Table, marked, spread
+from sporadic.experiments.table import Table, marked, spread
 from sporadic.experiments.trials import Trial
 
 OURS = "gru-ode-bayes"

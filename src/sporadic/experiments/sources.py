@@ -6,15 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sporadic.data.fingerprint import fingerprint
+from sporadic.data.folds import Fold, folds
+from sporadic.data.panel import Panel
+from sporadic.data.read import read
 from sporadic.datasets import brusselator, ou
+from sporadic.datasets.prepare.folder import MARK, is_prepared, read_prepared
 from sporadic.errors import DataError, FileError, OptionError, listed
-from sporadic.fingerprint import fingerprint
-from sporadic.folds import Fold, folds
-from sporadic.intake.tables import read_table
-from sporadic.panel import Panel
-from sporadic.preparation.folder import MARK, is_prepared, read_prepared
-from sporadic.reading import read
-from sporadic.storage import read_json
+from sporadic.io.files import read_json
+from sporadic.io.tables import read_table
 
 Source = Mapping[str, Any]
 """One of {"simulated": name, **arguments}, {"prepared": folder}, {"chunked": file} and {"file": file, **options}."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from sporadic.database import connect, errors
 from sporadic.errors import FileError
-from sporadic.storage import parquet, write_file
+from sporadic.io.files import write_file
+from sporadic.io.tables import connect, errors, parquet
 
 
 @dataclass(frozen=True)

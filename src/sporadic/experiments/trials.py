@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from sporadic.code_digest import Code
+from sporadic.data.panel import Panel
+from sporadic.encoding.encoder import Scaling
 from sporadic.errors import DivergedError, OptionError
+from sporadic.evaluation.scores import LEVELS, Score
 from sporadic.experiments.sources import Source, fingerprint_of, folds_of, panel_of
 from sporadic.experiments.store import Store
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.code_digest import Code
+from sporadic.forecasting.forecaster import Forecaster
+from sporadic.forecasting.saving import load
+from sporadic.io.files import digest
 from sporadic.oracle import MomentMatchedOUFilter, OUFilter
-from sporadic.panel import Panel
-from sporadic.persistence import load
-from sporadic.scaling import Scaling
-from sporadic.scores import LEVELS, Score
-from sporadic.storage import digest
 from sporadic.training import Epoch
 
 ORACLES = {"ou-oracle": OUFilter, "ou-moment-matched": MomentMatchedOUFilter}

@@ -4,17 +4,17 @@ from typing import Any
 
 import diffrax
 
+from sporadic.core.events import Calendar as Calendar
+from sporadic.core.events import Input as Input
 from sporadic.dynamics.base import AbstractDynamics
 from sporadic.errors import one_of
 from sporadic.flows.base import AbstractFlow as AbstractFlow
-from sporadic.flows.base import Calendar as Calendar
 from sporadic.flows.base import Cost as Cost
-from sporadic.flows.base import Input as Input
 from sporadic.flows.diffeq import SOLVERS
 from sporadic.flows.diffeq import DiffEq as DiffEq
+from sporadic.flows.diffeq import Stepped as Stepped
 from sporadic.flows.discrete import Discrete as Discrete
 from sporadic.flows.exponential import Exponential as Exponential
-from sporadic.flows.stepped import Stepped as Stepped
 
 FLOWS = ("exponential", "discrete", *SOLVERS)
 

@@ -4,12 +4,9 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from sporadic.events import Span
-from sporadic.paths import Stepping
-from sporadic.scaling import Dimensions
+from sporadic.core.events import Input, Stepping
 
 
 class Cost(NamedTuple):
@@ -17,39 +14,6 @@ class Cost(NamedTuple):
 
     steps: Int[Array, ""]
     evaluations: Int[Array, ""]
-
-
-class Calendar(eqx.Module):
-    """Sine and cosine of the first harmonics of each calendar period."""
-
-    frequencies: tuple[float, ...] = eqx.field(static=True)
-    harmonics: int = eqx.field(static=True)
-
-    @classmethod
-    def of(cls, dimensions: Dimensions) -> "Calendar":
-        return cls(dimensions.frequencies, dimensions.harmonics)
-
-    def __call__(self, phase: Float[Array, " periods"]) -> Float[Array, " features"]:
-        angles = (phase[:, None] * jnp.arange(1, self.harmonics + 1)).reshape(-1)
-        return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)])
-
-    def context(self, control: Float[Array, " controls"], phase: Float[Array, " periods"]) -> Float[Array, " context"]:
-        """Everything known about an instant: control levels, and where in the calendar it lies."""
-        return jnp.concatenate([control, self(phase)]) if self.frequencies else control
-
-
-class Input(eqx.Module):
-    """x(s) over a span, `s` after its start: controls hold still, the calendar moves on."""
-
-    span: Span
-    calendar: Calendar
-
-    def __call__(self, s: Float[Array, ""] | float) -> Float[Array, " context"]:
-        if not self.calendar.frequencies:
-            return self.span.held
-        phase = self.span.phase
-        back = jnp.asarray(self.calendar.frequencies, phase.dtype) * (self.span.gap - s)
-        return self.calendar.context(self.span.held, phase - back)
 
 
 class AbstractFlow(eqx.Module):

@@ -4,10 +4,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from sporadic.core.events import Input, Stepping
 from sporadic.dynamics.base import AbstractDynamics
 from sporadic.errors import OptionError
-from sporadic.flows.base import AbstractFlow, Cost, Input
-from sporadic.paths import Stepping
+from sporadic.flows.base import AbstractFlow, Cost
 
 
 class Discrete(AbstractFlow):

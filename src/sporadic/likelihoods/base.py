@@ -12,8 +12,8 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float
 
-from sporadic.beliefs.base import AbstractBelief, Unit
 from sporadic.errors import OptionError
+from sporadic.likelihoods.predictive import AbstractBelief, Unit
 
 _BETA = 0.5
 _NLL_SHARE = 0.1

@@ -9,8 +9,9 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from sporadic.beliefs import Levels, Unit
 from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
+from sporadic.likelihoods.levels import Levels
+from sporadic.likelihoods.predictive import Unit
 
 
 class Binary(AbstractFamily):

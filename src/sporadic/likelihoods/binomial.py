@@ -1,4 +1,6 @@
-"""The binomial family: successes in a number of trials, each of which may be misread."""
+"""Beliefs about counts: without a bound, or out of a number of trials."""
+
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -6,10 +8,44 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from scipy.special import betainc, expit, gammaln, log_expit
 
-from sporadic.beliefs import Successes, Unit
 from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
 from sporadic.likelihoods.binary import bernoulli_kl
+from sporadic.likelihoods.predictive import AbstractDiscrete, FloatArray, Unit, first_reached
+
+
+@dataclass(frozen=True)
+class Successes(AbstractDiscrete):
+    """Binomial distributions: so many trials, and the logit of a success."""
+
+    trials: FloatArray
+    logit: FloatArray
+
+    def mean(self) -> FloatArray:
+        return self.trials * expit(self.logit)
+
+    def std(self) -> FloatArray:
+        return np.sqrt(self.trials * expit(self.logit) * expit(-self.logit))
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        count = np.clip(np.floor(x), 0, self.trials)
+        inside = betainc(np.maximum(self.trials - count, 1e-300), count + 1, expit(-self.logit))
+        return np.where(x < 0, 0.0, np.where(count >= self.trials, 1.0, inside))
+
+    def nll(self, x: FloatArray) -> FloatArray:
+        ways = gammaln(self.trials + 1) - gammaln(x + 1) - gammaln(self.trials - x + 1)
+        return -ways - x * log_expit(self.logit) - (self.trials - x) * log_expit(-self.logit)
+
+    def quantile(self, q: FloatArray | float) -> FloatArray:
+        return np.minimum(first_reached(self.cdf, q, self.mean()), self.trials)
+
+    def crps(self, x: FloatArray) -> FloatArray:
+        total = np.zeros(np.shape(x))
+        for count in range(int(self.trials.max(initial=0))):
+            inside = count < self.trials
+            total += np.where(inside, (self.cdf(np.full(np.shape(x), float(count))) - (x <= count)) ** 2, 0.0)
+        return total
 
 
 class Binomial(AbstractFamily):

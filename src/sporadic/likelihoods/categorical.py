@@ -9,9 +9,10 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from sporadic.beliefs import Levels, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
+from sporadic.likelihoods.levels import Levels
+from sporadic.likelihoods.predictive import Unit
 
 
 class Categorical(AbstractFamily):

@@ -1,14 +1,64 @@
-"""Counts: Poisson, and negative-binomial for those that vary more; events may be missed, and others made up."""
+"""Beliefs about counts: without a bound, or out of a number of trials."""
+
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from scipy.special import betainc, gammaln, hyp2f1, ive, pdtr, xlogy
 
-from sporadic.beliefs import Counts, Unit
 from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
+from sporadic.likelihoods.predictive import AbstractDiscrete, FloatArray, Unit, first_reached
 from sporadic.likelihoods.student_t import gamma_kl
+
+
+@dataclass(frozen=True)
+class Counts(AbstractDiscrete):
+    """Negative-binomial distributions of this mean and shape; Poisson, where the shape is infinite."""
+
+    rate: FloatArray
+    shape: FloatArray
+
+    def mean(self) -> FloatArray:
+        return self.rate
+
+    def std(self) -> FloatArray:
+        return np.sqrt(self.rate + self.rate**2 / self.shape)
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        count = np.floor(x)
+        inside, count = count >= 0, np.maximum(count, 0.0)
+        shape, chance = self._finite
+        spread = betainc(shape, count + 1, chance)
+        return np.where(inside, np.where(np.isinf(self.shape), pdtr(count, self.rate), spread), 0.0)
+
+    def nll(self, x: FloatArray) -> FloatArray:
+        shape, chance = self._finite
+        even = self.rate - xlogy(x, self.rate) + gammaln(x + 1)
+        uneven = gammaln(x + 1) + gammaln(shape) - gammaln(x + shape) - xlogy(shape, chance) - xlogy(x, 1 - chance)
+        return np.where(np.isinf(self.shape), even, uneven)
+
+    def quantile(self, q: FloatArray | float) -> FloatArray:
+        return first_reached(self.cdf, q, self.rate + 2 * self.std())
+
+    def crps(self, x: FloatArray) -> FloatArray:
+        """Closed forms (Wei and Held, 2014)."""
+        shape, chance = self._finite
+        poisson = (x - self.rate) * (2 * self.cdf(x) - 1) + 2 * self.rate * self.mass(x)
+        poisson = poisson - self.rate * (ive(0, 2 * self.rate) + ive(1, 2 * self.rate))
+        below = np.where(x >= 1, betainc(shape + 1, np.maximum(x, 1.0), chance), 0.0)
+        spread = hyp2f1(shape + 1, 0.5, 2, -4 * (1 - chance) / chance**2)
+        uneven = x * (2 * self.cdf(x) - 1) - shape * (1 - chance) / chance**2 * (chance * (2 * below - 1) + spread)
+        return np.where(np.isinf(self.shape), poisson, uneven)
+
+    @property
+    def _finite(self) -> tuple[FloatArray, FloatArray]:
+        """Shape and chance of the negative-binomial ones; anything for the others."""
+        shape = np.where(np.isinf(self.shape), 1.0, self.shape)
+        return shape, shape / (shape + self.rate)
+
 
 _LARGEST = 30.0  # of the logarithm of a rate
 

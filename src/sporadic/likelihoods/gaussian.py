@@ -9,9 +9,10 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
 
-from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractMetric
+from sporadic.likelihoods.mixture_predictive import Mixtures
+from sporadic.likelihoods.predictive import Unit
 
 
 class Gaussian(AbstractMetric):

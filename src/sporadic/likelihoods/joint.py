@@ -7,11 +7,11 @@ import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float
 
-from sporadic.beliefs.base import AbstractBelief, Unit
 from sporadic.errors import OptionError, one_of, quote
 from sporadic.likelihoods.base import AbstractFamily
 from sporadic.likelihoods.gaussian import Gaussian
 from sporadic.likelihoods.per_variable import family_of
+from sporadic.likelihoods.predictive import AbstractBelief, Unit
 
 RANK = 2
 _OWN = 1e-4  # the least share of its variance that a variable has for itself

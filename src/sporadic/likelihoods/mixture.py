@@ -8,10 +8,11 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 from scipy.special import softmax
 
-from sporadic.beliefs import Mixtures, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractMetric
 from sporadic.likelihoods.gaussian import Gaussian
+from sporadic.likelihoods.mixture_predictive import Mixtures
+from sporadic.likelihoods.predictive import Unit
 
 
 class GaussianMixture(AbstractMetric):

@@ -10,10 +10,11 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float
 from scipy.special import log_expit
 
-from sporadic.beliefs import Levels, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractFamily, check_channel, normalised
 from sporadic.likelihoods.categorical import categorical_kl
+from sporadic.likelihoods.levels import Levels
+from sporadic.likelihoods.predictive import Unit
 
 _LEAST = 1e-6  # between two cumulative logits, so that no level is impossible
 

@@ -10,9 +10,9 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float
 from scipy.special import log_expit
 
-from sporadic.beliefs import AbstractBelief, Unit
 from sporadic.likelihoods.base import AbstractFamily
 from sporadic.likelihoods.binomial import Binomial
+from sporadic.likelihoods.predictive import AbstractBelief, Unit
 
 
 class Given(AbstractFamily):

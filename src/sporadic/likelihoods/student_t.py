@@ -1,6 +1,7 @@
-"""The Student-t family: heavy tails, with a noise variance for what is observed."""
+"""Beliefs with heavy tails."""
 
 import math
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -9,10 +10,55 @@ import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.special import digamma, gammaln
 from jaxtyping import Array, Float
+from scipy import special
 
-from sporadic.beliefs import StudentTs, Unit
 from sporadic.errors import OptionError
 from sporadic.likelihoods.base import AbstractMetric
+from sporadic.likelihoods.predictive import AbstractContinuous, FloatArray, Unit
+
+
+@dataclass(frozen=True)
+class StudentTs(AbstractContinuous):
+    """Student-t distributions, all with more than two degrees of freedom."""
+
+    freedom: FloatArray
+    location: FloatArray
+    scale: FloatArray
+
+    def mean(self) -> FloatArray:
+        return np.broadcast_to(self.location, self.freedom.shape).astype(np.float64)
+
+    def std(self) -> FloatArray:
+        return self.scale * np.sqrt(self.freedom / (self.freedom - 2))
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        return special.stdtr(self.freedom, (x - self.location) / self.scale)
+
+    def quantile(self, q: FloatArray | float) -> FloatArray:
+        return self.location + self.scale * special.stdtrit(self.freedom, q)
+
+    def nll(self, x: FloatArray) -> FloatArray:
+        return -self._log_density((x - self.location) / self.scale) + np.log(self.scale)
+
+    def distance(self, x: FloatArray) -> FloatArray:
+        v, z = self.freedom, (x - self.location) / self.scale
+        return self.scale * (
+            z * (2 * special.stdtr(v, z) - 1) + 2 * np.exp(self._log_density(z)) * (v + z**2) / (v - 1)
+        )
+
+    def crps(self, x: FloatArray) -> FloatArray:
+        v = self.freedom
+        half = 2 * np.sqrt(v) / (v - 1) * special.beta(0.5, v - 0.5) / special.beta(0.5, v / 2) ** 2
+        return self.distance(x) - self.scale * half
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.location + self.scale * rng.standard_t(self.freedom, (n, *self.freedom.shape))
+
+    def _log_density(self, z: FloatArray) -> FloatArray:
+        v = self.freedom
+        size = special.gammaln((v + 1) / 2) - special.gammaln(v / 2) - np.log(np.pi * v) / 2
+        return size - (v + 1) / 2 * np.log1p(z**2 / v)
+
 
 FEWEST = 2.0
 """Degrees of freedom from which on there is a variance."""

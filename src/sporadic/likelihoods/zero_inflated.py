@@ -1,6 +1,7 @@
-"""A point mass beside a density: rain, which mostly does not fall."""
+"""Beliefs that are partly a point mass."""
 
 import math
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -8,10 +9,68 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jaxtyping import Array, Float
+from scipy.special import expit, log_expit
 
-from sporadic.beliefs import AbstractContinuous, PointMasses, Unit
 from sporadic.likelihoods.base import AbstractFamily, check_channel, log_odds, normalised
 from sporadic.likelihoods.binary import bernoulli_kl
+from sporadic.likelihoods.predictive import AbstractBelief, AbstractContinuous, FloatArray, Unit
+
+
+@dataclass(frozen=True)
+class PointMasses(AbstractBelief):
+    """A probability (by its logit) of exactly one value; otherwise a density of how far a value lies above `base`."""
+
+    logit: FloatArray
+    point: FloatArray
+    base: FloatArray
+    rest: AbstractContinuous
+
+    def mean(self) -> FloatArray:
+        return self._chance * self.point + (1 - self._chance) * (self.base + self.rest.mean())
+
+    def std(self) -> FloatArray:
+        mean = self.mean()
+        here, there = (self.point - mean) ** 2, self.rest.std() ** 2 + (self.base + self.rest.mean() - mean) ** 2
+        return np.sqrt(self._chance * here + (1 - self._chance) * there)
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        return self._chance * (x >= self.point) + (1 - self._chance) * self.rest.cdf(x - self.base)
+
+    def mass(self, x: FloatArray) -> FloatArray:
+        return np.where(x == self.point, self._chance, 0.0)
+
+    def nll(self, x: FloatArray) -> FloatArray:
+        at = x == self.point
+        elsewhere = self.rest.nll(np.where(at, self.rest.quantile(0.5), x - self.base))
+        return np.where(at, -log_expit(self.logit), elsewhere - log_expit(-self.logit))
+
+    def quantile(self, q: FloatArray | float) -> FloatArray:
+        below = (1 - self._chance) * self.rest.cdf(self._above)
+        before, after = q < below, q > below + self._chance
+        inner = np.where(after, q - self._chance, q) / (1 - self._chance)
+        inner = np.clip(np.where(before | after, inner, 0.5), 1e-12, 1 - 1e-12)
+        return np.where(before | after, self.base + self.rest.quantile(inner), self.point)
+
+    def crps(self, x: FloatArray) -> FloatArray:
+        chance, rest = self._chance, 1 - self._chance
+        away = self.rest.distance(x - self.base)
+        half = away - self.rest.crps(x - self.base)  # ½ E|R − R'|
+        apart = self.rest.distance(self._above)
+        return chance * np.abs(self.point - x) + rest * away - chance * rest * apart - rest**2 * half
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        draws = self.base + self.rest.sample(n, rng)
+        return np.where(rng.random(draws.shape) < self._chance, self.point, draws)
+
+    @property
+    def _above(self) -> FloatArray:
+        """The point, as the rest has it."""
+        return np.broadcast_to(self.point - self.base, self.logit.shape).astype(np.float64)
+
+    @property
+    def _chance(self) -> FloatArray:
+        return expit(self.logit)
+
 
 POINT = -5.0
 """What stands for the point, and for nothing else, where the other values have mean 0 and standard deviation 1."""

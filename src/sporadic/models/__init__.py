@@ -12,20 +12,20 @@ from sporadic.errors import OptionError, listed, one_of
 from sporadic.models.base import AbstractFilter as AbstractFilter
 from sporadic.models.base import AbstractModel as AbstractModel
 from sporadic.models.base import Filtered as Filtered
-from sporadic.models.gru_d import GRUD as GRUD
+from sporadic.models.baselines import AbstractReference as AbstractReference
+from sporadic.models.baselines import LastValue as LastValue
+from sporadic.models.baselines import Mean as Mean
+from sporadic.models.cells import GRUD as GRUD
+from sporadic.models.cells import TLSTM as TLSTM
+from sporadic.models.cells import GRUSimple as GRUSimple
 from sporadic.models.gru_ode_bayes import RECIPES
 from sporadic.models.gru_ode_bayes import GRUODEBayes as GRUODEBayes
-from sporadic.models.gru_simple import GRUSimple as GRUSimple
 from sporadic.models.neural_ode_vae import NeuralODEVAE as NeuralODEVAE
-from sporadic.models.recalling import Recalling as Recalling
+from sporadic.models.recall import Recalling as Recalling
 from sporadic.models.recurrent import AbstractCell as AbstractCell
 from sporadic.models.recurrent import Recurrent as Recurrent
-from sporadic.models.references import AbstractReference as AbstractReference
-from sporadic.models.references import LastValue as LastValue
-from sporadic.models.references import Mean as Mean
 from sporadic.models.sequential_vae import SequentialVAE as SequentialVAE
-from sporadic.models.t_lstm import TLSTM as TLSTM
-from sporadic.scaling import Dimensions
+from sporadic.models.sizes import Dimensions
 
 
 class Entry(NamedTuple):

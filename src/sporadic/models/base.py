@@ -10,10 +10,9 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from sporadic.events import Events, Layout, Queries, Span
-from sporadic.flows.base import Calendar
+from sporadic.core.events import Calendar, Events, Layout, Queries, Span
 from sporadic.likelihoods.base import AbstractFamily
-from sporadic.objective import Objective, Terms
+from sporadic.models.objective import Objective, Terms
 
 State = Any  # a pytree of arrays; for GRU-ODE-Bayes, the vector h
 

@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from sporadic.core.events import Events, Layout, Queries, Span
+from sporadic.core.initialisation import linear
 from sporadic.dynamics.perceptron import Perceptron
-from sporadic.events import Events, Layout, Queries, Span
 from sporadic.flows import AbstractFlow, Calendar, Input, Stepped, chosen_flow
-from sporadic.initialisation import linear
 from sporadic.likelihoods import AbstractFamily, Gaussian, GaussianMixture, even_mixture
 from sporadic.models.base import AbstractModel
-from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
+from sporadic.models.gru_ode_bayes import flagship_size
 from sporadic.models.latent import DRAWS, STANDARD, Latent, check_gaussian, frozen_noise
+from sporadic.models.objective import Objective, Terms
+from sporadic.models.parts import Initial, ObservationModel
 from sporadic.models.recurrent import GRU
-from sporadic.models.sizing import check_sizes, matched
-from sporadic.objective import Objective, Terms
-from sporadic.scaling import Dimensions
+from sporadic.models.sizes import Dimensions, check_sizes, matched
 
 _PACE = 10.0  # how far z moves in the course of a series while the field has size one
 
@@ -123,7 +123,7 @@ class NeuralODEVAE(AbstractModel):
             boluses = dimensions.boluses
             return cls(
                 family=GaussianMixture(DRAWS),
-                calendar=Calendar.of(dimensions),
+                calendar=Calendar(dimensions.frequencies, dimensions.harmonics),
                 encoder=Encoder(dimensions, hidden_size, latent_size, sees_mask=sees_mask, width=width, key=keys[1]),
                 ode=chosen_flow(flow or steps, field, flow_options or {}),
                 dose=eqx.nn.Linear(boluses, latent_size, use_bias=False, key=keys[2]) if boluses else None,

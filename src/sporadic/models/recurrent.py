@@ -16,17 +16,15 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from sporadic.core.events import Calendar, Events, Layout, Span, Stepping
+from sporadic.core.initialisation import linear, xavier
 from sporadic.errors import OptionError
-from sporadic.events import Events, Layout, Span
-from sporadic.flows.base import Calendar
-from sporadic.initialisation import linear, xavier
 from sporadic.likelihoods import AbstractFamily
 from sporadic.models.base import AbstractFilter, shown_events
-from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
-from sporadic.models.sizing import check_sizes, matched
-from sporadic.objective import Objective, Terms
-from sporadic.paths import Stepping
-from sporadic.scaling import Dimensions
+from sporadic.models.gru_ode_bayes import flagship_size
+from sporadic.models.objective import Objective, Terms
+from sporadic.models.parts import Initial, ObservationModel
+from sporadic.models.sizes import Dimensions, check_sizes, matched
 
 Memory = Any  # a pytree of arrays: what a cell carries from one observation to the next
 _STEEP = 3.0  # what matters in an observation is often a fraction of its variable's spread
@@ -212,7 +210,7 @@ class Recurrent(AbstractFilter):
             shape = (variables, dimensions.family.n_raw)
             return cls(
                 family=dimensions.family,
-                calendar=Calendar.of(dimensions),
+                calendar=Calendar(dimensions.frequencies, dimensions.harmonics),
                 h0=Initial(dimensions.static, hidden_size, key=keys[0]),
                 cell=cell(variables, known + half, hidden_size, key=keys[1]),
                 traces=traces,

@@ -8,18 +8,17 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from sporadic.events import Events, Layout, Span
+from sporadic.core.events import Events, Layout, Span, Stepping
+from sporadic.core.initialisation import linear
 from sporadic.flows import Calendar, Input
-from sporadic.initialisation import linear
 from sporadic.likelihoods import AbstractFamily, Gaussian, GaussianMixture, even_mixture
 from sporadic.models.base import AbstractFilter
-from sporadic.models.gru_ode_bayes import Initial, ObservationModel, flagship_size
+from sporadic.models.gru_ode_bayes import flagship_size
 from sporadic.models.latent import DRAWS, Latent, check_gaussian, frozen_noise, positive
+from sporadic.models.objective import Objective, Terms
+from sporadic.models.parts import Initial, ObservationModel
 from sporadic.models.recurrent import GRU
-from sporadic.models.sizing import check_sizes, matched
-from sporadic.objective import Objective, Terms
-from sporadic.paths import Stepping
-from sporadic.scaling import Dimensions
+from sporadic.models.sizes import Dimensions, check_sizes, matched
 
 # Where training starts: evidence that outweighs the prior, or else z is given up before it means anything.
 _SPREAD, _JITTER, _PRECISION = 0.05, 0.05, 100.0
@@ -104,7 +103,7 @@ class SequentialVAE(AbstractFilter):
             keys = jr.split(key, 7)
             return cls(
                 family=GaussianMixture(DRAWS),
-                calendar=Calendar.of(dimensions),
+                calendar=Calendar(dimensions.frequencies, dimensions.harmonics),
                 h0=Initial(dimensions.static, hidden_size, key=keys[0]),
                 start=linear(hidden_size, 2 * latent_size, key=keys[1]),
                 gru=GRU(2 * dimensions.variables + 1 + context, hidden_size, key=keys[2]),

@@ -5,24 +5,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sporadic.data.panel import Panel
+from sporadic.data.time_axis import Native
 from sporadic.errors import OptionError, QueryError, quote
-from sporadic.forecast import Forecast
-from sporadic.panel import Panel
 from sporadic.plots.canvas import blank, drawable, legend, logarithmic, mark_time, spans_decades, tidy
 from sporadic.plots.series import heading_of, shade_after, values_of
+from sporadic.plots.shape import DrawableForecast, DrawableForecaster
 from sporadic.plots.shapes import Dots, key, shapes_of
-from sporadic.timeaxis import Native
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sporadic.forecaster import Forecaster
 
 _LEVELS = (50, 95)
 _POINTS = 60
 
 
-def plot_arrivals(forecaster: "Forecaster", panel: Panel, id: Any, *, cutoffs: int | Sequence[Any] = 4) -> "Figure":
+def plot_arrivals(
+    forecaster: DrawableForecaster, panel: Panel, id: Any, *, cutoffs: int | Sequence[Any] = 4
+) -> "Figure":
     """What was known of one series at successive cutoffs (columns), what was then expected, and what came.
 
     `cutoffs` are times, or how many to choose among the series' own time points, from the first to the last but one.
@@ -47,7 +48,7 @@ def _chosen(series: Panel, count: int, id: Any) -> Native:
     return series.times[np.unique(np.linspace(0, len(series.times) - 2, count).round().astype(np.int64))]
 
 
-def _forecast(forecaster: "Forecaster", series: Panel, limit: Any, last: Any) -> Forecast:
+def _forecast(forecaster: DrawableForecaster, series: Panel, limit: Any, last: Any) -> DrawableForecast:
     """From just after one cutoff to the end of the picture."""
     axis = series.axis
     if axis.is_datetime:
@@ -57,7 +58,7 @@ def _forecast(forecaster: "Forecaster", series: Panel, limit: Any, last: Any) ->
     return forecaster.forecast(series, axis.restore(asked), cutoff=axis.restore_one(limit), controls="hold")
 
 
-def _draw(panel: Panel, series: Panel, limits: Native, forecasts: Sequence[Forecast]) -> "Figure":
+def _draw(panel: Panel, series: Panel, limits: Native, forecasts: Sequence[DrawableForecast]) -> "Figure":
     columns = [shapes_of(forecasts[0], np.arange(len(forecasts[0])), _LEVELS)]
     columns += [shapes_of(later, np.arange(len(later)), _LEVELS, like=columns[0]) for later in forecasts[1:]]
     dots, starts = Dots.of(series, forecasts[0].scaling), drawable(series.axis, limits)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sporadic.data.time_axis import Native, TimeAxis
 from sporadic.errors import OptionError
-from sporadic.timeaxis import Native, TimeAxis
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

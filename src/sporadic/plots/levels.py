@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sporadic.codings import Coding
-from sporadic.forecast import Forecast, level_name
+from sporadic.likelihoods.codings import Coding
+from sporadic.likelihoods.levels import level_name
 from sporadic.plots.canvas import BLUE, drawable
-from sporadic.plots.fan import in_time
-from sporadic.plots.shape import AbstractShape
+from sporadic.plots.shape import AbstractShape, DrawableForecast, in_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +31,7 @@ class Ribbon(AbstractShape):
     line = "probability"
 
     @classmethod
-    def of(cls, forecast: Forecast, rows: np.ndarray, name: str) -> "Ribbon":
+    def of(cls, forecast: DrawableForecast, rows: np.ndarray, name: str) -> "Ribbon":
         rows, j = in_time(forecast, rows), forecast.variables.index(name)
         coding = forecast.scaling.codings[j]
         when = drawable(forecast.panel.axis, forecast.times[rows])
@@ -86,7 +85,7 @@ class Stack(AbstractShape):
     covers = True
 
     @classmethod
-    def of(cls, forecast: Forecast, rows: np.ndarray, name: str, like: AbstractShape | None = None) -> "Stack":
+    def of(cls, forecast: DrawableForecast, rows: np.ndarray, name: str, like: AbstractShape | None = None) -> "Stack":
         """Of more levels without an order than there are colours, the least likely share an area.
 
         Which ones these are may be taken from another stack of the same variable, which then looks the same.

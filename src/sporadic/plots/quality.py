@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import binom
 
 from sporadic.errors import OptionError
+from sporadic.evaluation.scores import Score, clustered_mean
 from sporadic.plots.canvas import BLUE, GREY, INK, VERMILION, blank, legend, tidy, title
-from sporadic.scores import Score, clustered_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,25 +6,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from sporadic.data.panel import Panel
+from sporadic.data.time_axis import Native
+from sporadic.encoding.encoder import Scaling
 from sporadic.errors import QueryError, quote
-from sporadic.forecast import Forecast
-from sporadic.panel import Panel
 from sporadic.plots.canvas import INK, blank, drawable, legend, logarithmic, mark_time, spans_decades, tidy, title
-from sporadic.plots.shape import AbstractShape
+from sporadic.plots.shape import AbstractShape, DrawableForecast, DrawableForecaster
 from sporadic.plots.shapes import Dots, key, shapes_of
-from sporadic.scaling import Scaling
-from sporadic.timeaxis import Native
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sporadic.forecaster import Forecaster
 
 _LEVELS = (50, 95)
 
 
-def plot_forecast(forecast: Forecast, id: Any, *, levels: Sequence[float] = _LEVELS) -> "Figure":
+def plot_forecast(forecast: DrawableForecast, id: Any, *, levels: Sequence[float] = _LEVELS) -> "Figure":
     """What is known of one series, and what is believed about it; what lies after the last observation is shaded."""
     panel = forecast.panel
     rows = np.flatnonzero(forecast.series == panel.positions([id])[0])
@@ -38,7 +36,9 @@ def plot_forecast(forecast: Forecast, id: Any, *, levels: Sequence[float] = _LEV
     return figure
 
 
-def plot_belief(forecaster: "Forecaster", panel: Panel, id: Any, *, cutoff: Any = None, points: int = 300) -> "Figure":
+def plot_belief(
+    forecaster: DrawableForecaster, panel: Panel, id: Any, *, cutoff: Any = None, points: int = 300
+) -> "Figure":
     """One series as the model saw it come: at each time, the belief given what had been observed before it.
 
     After the `cutoff` nothing more is fed in, so the belief there is a forecast; what came later is drawn hollow.

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sporadic import kinds
-from sporadic.forecast import Forecast
-from sporadic.panel import Panel
+from sporadic.data.panel import Panel
+from sporadic.data.time_axis import Native
+from sporadic.encoding.encoder import Scaling
+from sporadic.likelihoods import kinds
 from sporadic.plots.canvas import BLUE, INK, drawable
-from sporadic.plots.fan import Bands, Fan, in_time, opacities
 from sporadic.plots.levels import Ribbon, Stack
-from sporadic.plots.shape import AbstractShape
-from sporadic.scaling import Scaling
-from sporadic.timeaxis import Native
+from sporadic.plots.shape import AbstractShape, Bands, DrawableForecast, Fan, in_time, opacities
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -24,7 +22,10 @@ _SIZE = 4  # of a dot, in points
 
 
 def shapes_of(
-    forecast: Forecast, rows: np.ndarray, levels: Sequence[float], like: Mapping[str, AbstractShape] | None = None
+    forecast: DrawableForecast,
+    rows: np.ndarray,
+    levels: Sequence[float],
+    like: Mapping[str, AbstractShape] | None = None,
 ) -> dict[str, AbstractShape]:
     """The beliefs in some rows of a forecast, by variable; what is given and never forecast is not drawn.
 

@@ -1,9 +1,17 @@
-"""The service over HTTP: its routes, its page, and every error as a sentence."""
+"""The explorer's files, read once when the service starts: no path from a request reaches the file system."""
 
+import gzip
+import json
 import logging
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
 
+import uvicorn
 from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DBAPIError
@@ -11,11 +19,51 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sporadic.errors import ConflictError, SporadicError, UnknownSeriesError, quote
+from sporadic.io.files import digest
 from sporadic.server.engine import BusyError, UnavailableError
-from sporadic.server.guard import HEADERS, LOCAL, Guard
-from sporadic.server.page import explorer_files
+from sporadic.server.middleware import HEADERS, LOCAL, Guard
 from sporadic.server.routes import JSON, refusals, routes
 from sporadic.server.service import Service
+
+KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True)
+class File:
+    """One file, which a browser keeps and asks again whether it has changed."""
+
+    content: bytes
+    kind: str
+
+    @cached_property
+    def tag(self) -> str:
+        return f'"{digest(self.content)[:32]}"'
+
+    @cached_property
+    def zipped(self) -> bytes:
+        return gzip.compress(self.content, 6, mtime=0)
+
+    def response(self, request: Request) -> Response:
+        headers = {"ETag": self.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == self.tag:
+            return Response(status_code=304, headers=headers)
+        content = self.content
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            content, headers["Content-Encoding"] = self.zipped, "gzip"
+        return Response(content, headers=headers, media_type=f"{self.kind}; charset=utf-8")
+
+
+def explorer_files() -> dict[str, File]:
+    """By name. The script of Plotly is that of the installed package."""
+    folder = files("sporadic.server") / "explorer"
+    found = {
+        each.name: File(each.read_bytes(), KINDS[each.name.rpartition(".")[2]])
+        for each in folder.iterdir()
+        if each.name.rpartition(".")[2] in KINDS
+    }
+    script = files("plotly") / "package_data" / "plotly.min.js"
+    return found | {"plotly.js": File(script.read_bytes(), KINDS["js"])}
+
 
 MOST_BYTES = 2_000_000
 _BRANCHES = ("float", "str", "constrained-float", "constrained-str")  # of a union, which are no place in a request
@@ -24,7 +72,6 @@ _SENTENCES = {
     "Method Not Allowed": "That is not done here: see /openapi.json.",
     "There was an error parsing the body": "The body cannot be read as JSON.",
 }
-
 log = logging.getLogger("sporadic.server")
 
 
@@ -116,3 +163,34 @@ def _problem(status: int, sentence: str, headers: object = None) -> JSON:
         given["Retry-After"] = "1"
     plain = " ".join(sentence.split()).encode("utf-8", "replace").decode()
     return JSON({"detail": plain}, status_code=status, headers=given)
+
+
+TOKEN = "SPORADIC_TOKEN"
+_WORKER = "SPORADIC_SERVE"  # how a worker learns what it serves
+
+
+def serve_here(service: Service, *, host: str, port: int, token: str | None) -> None:
+    """Serves until it is interrupted."""
+    app = create_app(service, token=token, hosts=(*LOCAL, host))
+    service.start_warming_up()
+    try:
+        uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, date_header=False)
+    finally:
+        service.close()  # also if it was interrupted before the application began, which closes it otherwise
+
+
+def serve_with_workers(model: Path, database: str, *, workers: int, host: str, port: int) -> None:
+    """The same by several processes, each of which opens the model and the database."""
+    os.environ[_WORKER] = json.dumps({"model": str(model), "database": database, "host": host})
+    uvicorn.run(
+        "sporadic.server.app:worker", factory=True, workers=workers, host=host, port=port, log_level="warning",
+        server_header=False, date_header=False,
+    )  # fmt: skip
+
+
+def worker() -> FastAPI:
+    """The application of one worker."""
+    told = json.loads(os.environ[_WORKER])
+    service = Service.open(Path(told["model"]), told["database"])
+    service.start_warming_up()
+    return create_app(service, token=os.environ.get(TOKEN) or None, hosts=(*LOCAL, told["host"]))

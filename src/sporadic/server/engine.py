@@ -17,11 +17,11 @@ from typing import Any
 from sqlalchemy.exc import DBAPIError
 
 from sporadic.errors import SporadicError
-from sporadic.forecast import Forecast
-from sporadic.server.draft import Appended, News, Request
-from sporadic.server.history import panel_of
+from sporadic.forecasting.forecast import Forecast
+from sporadic.forecasting.stream import Snapshot, Stream
+from sporadic.server.records import panel_of
 from sporadic.server.store import Store, unknown
-from sporadic.stream import Snapshot, Stream
+from sporadic.server.transaction import Appended, News, Request
 
 _MOST_AT_ONCE = 64  # requests that share a transaction, or a look into the database
 _SPACING = 16  # time points between two snapshots of a series

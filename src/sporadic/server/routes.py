@@ -8,11 +8,11 @@ from pydantic import StringConstraints
 from pydantic_core import to_json
 
 from sporadic.errors import OptionError
-from sporadic.server import answers, schemas
-from sporadic.server.draft import Request
+from sporadic.io.files import digest
+from sporadic.server import responses, schemas
+from sporadic.server.records import readings
 from sporadic.server.service import Service
-from sporadic.server.telling import readings
-from sporadic.storage import digest
+from sporadic.server.transaction import Request
 
 FORECAST_LEVELS, PATH_LEVELS = [80.0, 95.0], [50.0, 95.0]
 
@@ -132,9 +132,9 @@ def routes(service: Service) -> APIRouter:
         return JSON(
             {
                 "id": id,
-                "now": answers.time(service.axis, belief.panel.times[-1] if len(belief.panel.times) else None),
-                "times": answers.times(service.axis, belief.times),
-                "variables": await asyncio.to_thread(answers.beliefs, belief, level),
+                "now": responses.time(service.axis, belief.panel.times[-1] if len(belief.panel.times) else None),
+                "times": responses.times(service.axis, belief.times),
+                "variables": await asyncio.to_thread(responses.beliefs, belief, level),
             }
         )
 

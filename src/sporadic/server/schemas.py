@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from sporadic.percentages import percentage
+from sporadic.forecasting.percentages import percentage
 
 MOST_READINGS = 1_000
 MOST_TIMES = 1_000

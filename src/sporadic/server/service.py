@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 from sqlalchemy import URL
 
+from sporadic.data.panel import Panel
 from sporadic.errors import ConflictError, DataError, SporadicError
-from sporadic.forecaster import Forecaster
-from sporadic.measurements import Reader
-from sporadic.panel import Panel
-from sporadic.persistence import load
-from sporadic.server import answers
-from sporadic.server.draft import Request
+from sporadic.forecasting.forecaster import Forecaster
+from sporadic.forecasting.reader import Reader
+from sporadic.forecasting.saving import load
+from sporadic.forecasting.stream import BATCHES
+from sporadic.server import responses
+from sporadic.server.database import open_database, speaking_plainly
 from sporadic.server.engine import Engine, UnavailableError
-from sporadic.server.history import Reading, Series, panel_of, series_of
-from sporadic.server.metrics import Metrics
-from sporadic.server.paths import paths, stretch
+from sporadic.server.middleware import Metrics
+from sporadic.server.records import FARTHEST, Reading, Series, checked_values, native_time, panel_of, series_of
 from sporadic.server.schemas import Seen
 from sporadic.server.store import Store
-from sporadic.server.tables import open_database, speaking_plainly
-from sporadic.server.telling import FARTHEST, checked_values, native_time
-from sporadic.stream import BATCHES
+from sporadic.server.trajectory import paths, stretch
+from sporadic.server.transaction import Request
 
 _CALIBRATED = 300  # series
 _IMPORTED = 200  # series in a transaction
@@ -119,7 +118,7 @@ class Service:
     # -- asked -----------------------------------------------------------------------------------------------------
 
     def card(self) -> dict[str, Any]:
-        return answers.card(self.forecaster, self.name)
+        return responses.card(self.forecaster, self.name)
 
     def find(self, search: str, limit: int, offset: int) -> dict[str, Any]:
         total, rows = self.store.find(search, limit=limit, offset=offset)
@@ -129,21 +128,21 @@ class Service:
                 {
                     "id": row.id,
                     "observations": row.observations,
-                    "first": answers.time(self.axis, row.first),
-                    "last": answers.time(self.axis, row.last),
+                    "first": responses.time(self.axis, row.first),
+                    "last": responses.time(self.axis, row.last),
                 }
                 for row in rows
             ],
         }
 
     def observations(self, id: str) -> dict[str, Any]:
-        return answers.observations(self.store.series(id), self.axis)
+        return responses.observations(self.store.series(id), self.axis)
 
     def path(self, id: str, levels: Sequence[float], **asked: Any) -> dict[str, Any]:
         series = self.store.series(id)
         along = stretch(self.reader, series, **self._native(asked))
         (forecast,) = paths(self.forecaster, self.reader, [series.until(along.until)], along)
-        return self._along(id, along) | {"variables": answers.beliefs(forecast, levels)}
+        return self._along(id, along) | {"variables": responses.beliefs(forecast, levels)}
 
     def what_if(self, id: str, supposed: Sequence[Seen], levels: Sequence[float], **asked: Any) -> dict[str, Any]:
         series = self.store.series(id)
@@ -156,8 +155,8 @@ class Service:
         known = series.until(along.until)
         plain, moved = paths(self.forecaster, self.reader, [known, known.with_observations(further)], along)
         return self._along(id, along) | {
-            "untouched": answers.beliefs(plain, levels),
-            "what_if": answers.beliefs(moved, levels),
+            "untouched": responses.beliefs(plain, levels),
+            "what_if": responses.beliefs(moved, levels),
         }
 
     def calibration(self) -> dict[str, Any]:
@@ -174,8 +173,8 @@ class Service:
         try:
             score = self.forecaster.score(panel)
         except DataError as error:
-            return answers.no_calibration(error)
-        return answers.calibration(
+            return responses.no_calibration(error)
+        return responses.calibration(
             score,
             f"Of {score.n_series} stored series, the first three quarters of the time points were shown to the model, "
             "and the next three forecast. If it was trained on them, this flatters it.",
@@ -189,8 +188,8 @@ class Service:
         return asked
 
     def _along(self, id: str, along: Any) -> dict[str, Any]:
-        until, end = answers.times(self.axis, [along.until, along.end])
-        return {"id": id, "until": until, "end": end, "times": answers.times(self.axis, along.shown)}
+        until, end = responses.times(self.axis, [along.until, along.end])
+        return {"id": id, "until": until, "end": end, "times": responses.times(self.axis, along.shown)}
 
 
 def _readings(series: Series) -> list[Reading]:

@@ -11,10 +11,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from sporadic.errors import OptionError, SporadicError, StreamError, UnknownSeriesError, quote
-from sporadic.measurements import Reader
-from sporadic.server.draft import Appended, Draft, News, Request, Row
-from sporadic.server.history import Control, Series, Value
-from sporadic.server.tables import Schema
+from sporadic.forecasting.reader import Reader
+from sporadic.server.database import Schema
+from sporadic.server.records import Control, Series, Value
+from sporadic.server.transaction import Appended, Draft, News, Request, Row
 
 FORMAT = "1"
 _REMEMBERED = 7 * 86_400.0  # seconds that the key of a request is kept

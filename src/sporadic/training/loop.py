@@ -4,8 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -13,23 +12,17 @@ import jax
 import jax.random as jr
 import numpy as np
 import optax
-from optax.contrib import muon
 
-from sporadic.batching import BatchPlan
-from sporadic.errors import DivergedError, DivergedWarning, OptionError, one_of
-from sporadic.events import EventTable
-from sporadic.extremes import STRONGEST
+from sporadic.core.batching import BatchPlan
+from sporadic.encoding.event_tables import EventTable
+from sporadic.errors import DivergedError, DivergedWarning
 from sporadic.models.base import AbstractModel
-from sporadic.objective import Objective, Terms
-from sporadic.training.averaging import averaged, averaging
-from sporadic.training.checkpoint import Checkpoint
+from sporadic.models.objective import Objective, Terms
 from sporadic.training.keys import Keys
-from sporadic.training.run import Epoch, Run
+from sporadic.training.optimiser import Schedule, averaged
+from sporadic.training.run import Checkpoint, Epoch, Run
 from sporadic.training.step import learned, make_step
 from sporadic.training.team import ALONE, AbstractTeam
-
-OPTIMISERS = ("adamw", "muon", "paper")
-_ADAMS_USUAL_STEP = 0.2  # of a weight, in learning rates: so both optimisers mean the same by one
 
 
 @runtime_checkable
@@ -37,78 +30,6 @@ class Scored(Protocol):
     """What a model can be scored on, such as an `Evaluation`; the result has an `nll` and an `mse`."""
 
     def score(self, model: AbstractModel) -> Any: ...
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long and how fast to learn, and by which optimiser.
-
-    "adamw" warms up, decays along a cosine and clips gradients. So does "muon", whose steps change a matrix as much in
-    every direction, also where few of them rule its gradient; what is no matrix it leaves to AdamW. "paper" is what the
-    authors ran: Adam with L2 added to the gradient, and a third of the learning rate after 20 epochs.
-
-    `weight_decay` has the scale of our loss, which is per observed value. The authors' has that of a sum over a series,
-    or over a batch: divide it by the number of values there (`experiments.protocols.PAPER`).
-
-    With `averaging`, the weights that are validated and kept are the mean of those of about so many epochs.
-    """
-
-    max_epochs: int = 50
-    batch_size: int = 64
-    learning_rate: float = 3e-3
-    weight_decay: float = 1e-4
-    optimiser: str = "adamw"
-    clip: float = 1.0
-    warmup: float = 0.05  # share of all steps
-    patience: int = 10  # epochs without a better validation score
-    averaging: float = 0.0  # epochs
-    annealing: float = 0.5  # share of all epochs in which the KL of a variational model grows to its full weight
-
-    def __post_init__(self) -> None:
-        one_of("optimiser", self.optimiser, OPTIMISERS)
-        for name in ("max_epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1; got {getattr(self, name)}.")
-        if not 0 < self.learning_rate <= STRONGEST or not 0 <= self.weight_decay <= STRONGEST:
-            raise OptionError(
-                f"learning_rate must be positive, weight_decay not negative, and both at most {STRONGEST:g}; got "
-                f"{self.learning_rate} and {self.weight_decay}."
-            )
-        if not 0 <= self.averaging < math.inf:
-            raise OptionError(f"averaging is a number of epochs, 0 for none; got {self.averaging}.")
-
-    def make_optimiser(self, steps_per_epoch: int) -> optax.GradientTransformation:
-        return _optimiser(self, steps_per_epoch)
-
-
-@lru_cache(maxsize=64)
-def _optimiser(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
-    """One for all fits of a schedule, such as those of folds, so that they share what is compiled for it."""
-    rule = _rule(schedule, steps_per_epoch)
-    if not schedule.averaging:
-        return rule
-    return optax.chain(rule, optax.flatten(averaging(schedule.averaging * steps_per_epoch)))
-
-
-def _rule(schedule: Schedule, steps_per_epoch: int) -> optax.GradientTransformation:
-    """How steps follow from slopes; flattened where it may be, since many small arrays take seconds to compile."""
-    if schedule.optimiser == "paper":
-        rate = optax.piecewise_constant_schedule(schedule.learning_rate, {20 * steps_per_epoch: 1 / 3})
-        return optax.flatten(optax.chain(optax.add_decayed_weights(schedule.weight_decay), optax.adam(rate)))
-    steps, decay = schedule.max_epochs * steps_per_epoch, schedule.weight_decay
-    rate = optax.warmup_cosine_decay_schedule(
-        init_value=schedule.learning_rate / 100,
-        peak_value=schedule.learning_rate,
-        warmup_steps=max(1, round(schedule.warmup * steps)),
-        decay_steps=max(2, steps),
-        end_value=schedule.learning_rate / 100,
-    )
-    clip = optax.clip_by_global_norm(schedule.clip)
-    if schedule.optimiser == "muon":
-        return optax.chain(
-            clip, muon(rate, weight_decay=decay, adam_weight_decay=decay, consistent_rms=_ADAMS_USUAL_STEP)
-        )
-    return optax.flatten(optax.chain(clip, optax.adamw(rate, weight_decay=decay)))
 
 
 def train(

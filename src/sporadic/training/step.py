@@ -14,11 +14,11 @@ from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Key
 
+from sporadic.core.events import Events
 from sporadic.errors import OptionError
-from sporadic.events import Events
 from sporadic.flows.base import AbstractFlow
 from sporadic.models.base import AbstractModel
-from sporadic.objective import Objective, Terms
+from sporadic.models.objective import Objective, Terms
 
 SHARE = PartitionSpec("device")
 Batch = tuple[Events, Float[Array, "batch static"]]

@@ -7,7 +7,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from sporadic.events import EventTable
+from sporadic.encoding.event_tables import EventTable
 from sporadic.training.step import Batch, SeriesKeys
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from sporadic.initialisation import constant, normal
+from sporadic.core.initialisation import constant, normal
 from sporadic.likelihoods.base import AbstractFamily
 
 if TYPE_CHECKING:  # what type checkers make of an abstract class variable

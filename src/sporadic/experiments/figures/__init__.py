@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from sporadic.distributed.executors import AbstractCrew
 from sporadic.errors import DivergedError, FileError, OptionError, one_of
-from sporadic.experiments.crews import AbstractCrew
 from sporadic.experiments.figures import brusselator, jump, path, refining, samples, solvers
 from sporadic.experiments.figures.drawing import Drawing
 from sporadic.experiments.figures.fits import BRUSSELATOR, CORRELATED, INDEPENDENT, SIZES, VARIATIONAL, Size
-from sporadic.experiments.measuring import fit_all, store_beside
+from sporadic.experiments.runner import fit_all, store_beside
 from sporadic.experiments.trials import is_of_other_code
-from sporadic.forecaster import Forecaster
-from sporadic.persistence import load
+from sporadic.forecasting.forecaster import Forecaster
+from sporadic.forecasting.saving import load
+from sporadic.io.files import read_json, write_json
 from sporadic.plots.canvas import blank
-from sporadic.storage import read_json, write_json
 
 FACTS = "figures.json"
 OTHER_CODE = "fitted by other code: --fresh fits anew"

@@ -7,7 +7,7 @@ from sporadic.experiments.figures import drawing
 from sporadic.experiments.figures.drawing import LOOKS, Drawing
 from sporadic.experiments.figures.fits import BRUSSELATOR, Size
 from sporadic.experiments.figures.jumps import Moments
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.plots.canvas import blank, legend
 
 _SAMPLES = 3

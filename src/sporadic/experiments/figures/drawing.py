@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from sporadic.data.panel import Panel
 from sporadic.experiments.figures.jumps import MOMENT, Jumps
-from sporadic.forecaster import Forecaster
-from sporadic.panel import Panel
+from sporadic.forecasting.forecaster import Forecaster
+from sporadic.io.files import write_file
 from sporadic.plots.canvas import BLUE, GREY, INK, VERMILION, tidy
-from sporadic.plots.fan import Fan
-from sporadic.storage import write_file
+from sporadic.plots.shape import Fan
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sporadic.data.panel import Panel
 from sporadic.datasets import brusselator, ou
 from sporadic.experiments.ou_table import TRAINING
 from sporadic.experiments.trials import Trial
-from sporadic.panel import Panel
 
 CORRELATED, INDEPENDENT, VARIATIONAL, BRUSSELATOR = "correlated", "independent", "neural-ode-vae", "brusselator"
 """The fits: GRU-ODE-Bayes on OU pairs with ρ = .99 and with ρ = 0, its rival on the former, and the oscillator."""

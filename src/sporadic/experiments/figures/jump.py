@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sporadic.evaluation.scores import Score
 from sporadic.experiments.figures import drawing
 from sporadic.experiments.figures.drawing import Drawing
 from sporadic.experiments.figures.fits import CORRELATED, CUTOFF, END, INDEPENDENT, VARIATIONAL, Size
 from sporadic.experiments.figures.jumps import Jumps, Moments, Slope
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.oracle import OUFilter
 from sporadic.plots.canvas import GREY, INK, VERMILION, blank, legend
-from sporadic.scores import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

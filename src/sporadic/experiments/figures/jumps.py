@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sporadic.forecaster import Forecaster
+from sporadic.data.panel import Panel
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.oracle import AbstractOUFilter
-from sporadic.oracle.belief import Belief, Hypotheses
-from sporadic.oracle.scalars import Scalars
-from sporadic.panel import Panel
+from sporadic.oracle.filters import Scalars
+from sporadic.oracle.kalman import Belief, Hypotheses
 
 Array = NDArray[np.float64]
 

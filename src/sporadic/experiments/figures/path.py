@@ -8,16 +8,16 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from sporadic.core.events import Events, Queries
+from sporadic.data.panel import Panel
 from sporadic.errors import OptionError
-from sporadic.events import Events, Queries
+from sporadic.evaluation.predict import Questions
 from sporadic.experiments.figures import drawing
 from sporadic.experiments.figures.drawing import Drawing
 from sporadic.experiments.figures.fits import CORRELATED, CUTOFF, Size
 from sporadic.experiments.figures.jumps import MOMENT
-from sporadic.forecaster import Forecaster
-from sporadic.forecasting import Questions
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.models.base import AbstractFilter, State
-from sporadic.panel import Panel
 from sporadic.plots.canvas import GREY, INK, blank, legend
 
 _COMPONENTS = 4

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from sporadic.data.panel import Panel
 from sporadic.experiments.figures import drawing
 from sporadic.experiments.figures.drawing import LEVEL, Drawing
+from sporadic.experiments.figures.end_forecasts import Foresight, first_points, targets_of
 from sporadic.experiments.figures.fits import CORRELATED, END, Size
-from sporadic.experiments.figures.foresight import Foresight, first_points, targets_of
 from sporadic.experiments.figures.jumps import MOMENT
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.oracle import OUFilter
-from sporadic.panel import Panel
 from sporadic.plots.canvas import GREY, blank, legend
-from sporadic.plots.fan import Fan
+from sporadic.plots.shape import Fan
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -7,10 +7,10 @@ import numpy as np
 
 from sporadic.experiments.figures import drawing
 from sporadic.experiments.figures.drawing import Drawing
+from sporadic.experiments.figures.end_forecasts import Foresight, targets_of
 from sporadic.experiments.figures.fits import CORRELATED, CUTOFF, END, Size
-from sporadic.experiments.figures.foresight import Foresight, targets_of
 from sporadic.experiments.figures.jumps import Moments
-from sporadic.forecaster import Forecaster
+from sporadic.forecasting.forecaster import Forecaster
 from sporadic.oracle import OUFilter
 from sporadic.plots.canvas import INK, VERMILION, blank, legend
 
