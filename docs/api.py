@@ -102,7 +102,7 @@ def signature(name: str, thing: Any, *, of_class: bool = False) -> str:
     called = re.sub(r"<function <lambda> at 0x[0-9a-f]+>", "…", called)
     called = called.replace("'", '"')  # as ruff writes it
     line = f"{name.removeprefix('sporadic.plots.').removeprefix('sporadic.training.')}{called}"
-    if len(line) > 90:
+    if len(line) > 120:  # which ruff would write on one
         head, _, arguments = line.partition("(")
         indent = "    "
         body = textwrap.fill(arguments.removesuffix(")"), 90, initial_indent=indent, subsequent_indent=indent)

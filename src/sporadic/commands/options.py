@@ -1,4 +1,4 @@
-"""The option of every command whose work can be spread over a cluster."""
+"""Options that several commands have: the cluster, and a TOML file of options."""
 
 import difflib
 import tomllib

@@ -1,0 +1,1 @@
+"""What models see, and what all that compute share; JAX and NumPy only."""

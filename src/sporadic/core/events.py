@@ -1,7 +1,6 @@
-"""Time cut into spans: stretches of flow over which every control holds still.
+"""What a model sees of a series, in its own time: events, queries, the spans between them, and how time may be cut.
 
-An observation is reached from the one before it, and a query from the last observation, along a path of spans. Both are
-cut by the same rule, so a forecast for the moment of an observation is exactly what the filter predicts there.
+`Events` and `Queries` are pytrees of one series or, with a leading axis, of a batch.
 """
 
 from dataclasses import dataclass, field

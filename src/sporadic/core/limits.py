@@ -1,10 +1,4 @@
-"""Numbers too large to reckon with: how far they may go, and the refusal of those that go further."""
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
+"""How far numbers may go before nothing can reckon with them."""
 
 LARGEST = 1e150
 """A number that is read in: float64 still holds its square, and the sum of many such squares."""

@@ -1,0 +1,1 @@
+"""What a user brings, checked once."""

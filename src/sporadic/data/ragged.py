@@ -1,8 +1,4 @@
-"""Panel: what a user brings, checked once, in columns.
-
-Layout: series own time points (`offsets` into `times`), time points own observations (`starts` into `variable` and
-`value`); everything is sorted by series, time, variable. No row is ever visited by a Python loop.
-"""
+"""Rows that belong to groups of unequal length, found without a loop."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""USHCN-Daily, prepared by `sporadic prepare ushcn`."""
+"""The public data sets that `sporadic prepare` puts into a folder: USHCN-Daily, PhysioNet-2012, MIMIC-III."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""The processes of one training run, each with its own share of the data, and what they tell each other."""
+"""The processes of one training run, each with its own share of the data, and what they tell each other; statistics of
+numbers that they hold between them."""
 
 import json
 import socket

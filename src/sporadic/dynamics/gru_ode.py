@@ -1,4 +1,4 @@
-"""GRU-ODE: the continuous-time GRU (paper, section 2.1 and appendix A)."""
+"""GRU-ODE and minimal GRU-ODE: continuous-time GRUs (paper, section 2.1 and appendices A and G)."""
 
 from collections.abc import Callable
 

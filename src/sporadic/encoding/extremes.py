@@ -1,4 +1,4 @@
-"""Numbers too large to reckon with: how far they may go, and the refusal of those that go further."""
+"""The refusal of numbers that are too far from the training data for a model to see."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,0 +1,1 @@
+"""A model run over a panel, and scored."""

@@ -1,4 +1,4 @@
-"""NextTime: what is believed of the time of each series' next observation."""
+"""How well a model knows when observations come: the likelihood of their times beside that of their values."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

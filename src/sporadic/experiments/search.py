@@ -1,4 +1,9 @@
-"""What a search may choose from: options of a `Forecaster`, each with its values or its range."""
+"""A search for hyper-parameters, on this machine by Optuna or on a cluster by Ray Tune; what comes of it is the same.
+
+Every trial is fitted on the training part of one fold and judged by its validation part; the test part is not touched.
+A trial that does badly after some epochs is stopped early. Results go to the store under the same keys as those of any
+experiment, so a choice that was fitted before is not fitted again, unless by other code and the search is to be fresh.
+"""
 
 import json
 import math

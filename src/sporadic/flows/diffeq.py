@@ -1,4 +1,5 @@
-"""Flows by Diffrax: any solver, fixed or adaptive steps, any adjoint. The reference the fast flow is tested against."""
+"""Flows by Diffrax: any solver, fixed or adaptive steps, any adjoint; and single steps of one. What the fast flow is
+tested against."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,4 @@
-"""Files that are either whole or not there, and arrays in them that are what they claim to be.
-
-Everything is safetensors and JSON: nothing read here can execute code.
-"""
+"""Trees of arrays in safetensors files, and back: nothing that is read here can execute code."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""Files that are either whole or not there, and arrays in them that are what they claim to be.
-
-Everything is safetensors and JSON: nothing read here can execute code.
-"""
+"""Files and folders that are either whole or not there, and JSON in them."""
 
 import hashlib
 import json

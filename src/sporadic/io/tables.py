@@ -1,7 +1,7 @@
-"""DuckDB, which reads and writes our tables, as we want it.
+"""Tables in CSV and Parquet files, by DuckDB.
 
-Only imported where it is used, not by modules: those that hold compiled functions outlive the interpreter, and with
-them whatever they name, which DuckDB would print as a list of leaks.
+DuckDB is only imported where it is used, not by modules: those that hold compiled functions outlive the interpreter,
+and with them whatever they name, which DuckDB would print as a list of leaks.
 """
 
 import codecs

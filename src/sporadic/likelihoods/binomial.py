@@ -1,4 +1,4 @@
-"""Beliefs about counts: without a bound, or out of a number of trials."""
+"""Successes out of a number of trials."""
 
 from dataclasses import dataclass
 

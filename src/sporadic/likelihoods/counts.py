@@ -1,4 +1,4 @@
-"""Beliefs about counts: without a bound, or out of a number of trials."""
+"""Counts without a bound: Poisson and negative-binomial."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,6 @@
-"""Beliefs about levels: a probability each."""
+"""Levels: the probability of each, their scores and their names."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +8,6 @@ from scipy.special import log_softmax
 
 from sporadic.likelihoods.kinds import Level
 from sporadic.likelihoods.predictive import AbstractDiscrete, FloatArray
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

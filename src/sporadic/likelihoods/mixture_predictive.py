@@ -1,6 +1,6 @@
-"""How good is a probabilistic forecast: nll, squared error, CRPS and calibration, one entry per target scalar.
+"""Mixtures of Gaussians on the host: a normal or log-normal distribution is one of a single component.
 
-Scalars of one series are dependent, so every standard error here takes the *series* as the unit.
+The formulas take arrays whose last axis holds the components.
 """
 
 from collections.abc import Callable

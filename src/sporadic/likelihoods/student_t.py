@@ -1,4 +1,4 @@
-"""Beliefs with heavy tails."""
+"""Student's t: heavy tails, on the host and on the device."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Beliefs that are partly a point mass."""
+"""A point mass beside a density: rain, which mostly does not fall."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""GRU-Simple (Che et al., 2018): a GRU on values, mask and time since last seen."""
+"""The rivals that are cells: GRU-Simple and GRU-D (Che et al., 2018), and T-LSTM (Baytas et al., 2017)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""GRU-ODE-Bayes and its family: one composition of parts, six recipes."""
+"""Parts that several models have: the initial state, and the observation model."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Scaling: how a user's numbers become the model's, learned from the training panel alone."""
+"""The sizes that a model is built for, and widths that give two models as many parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

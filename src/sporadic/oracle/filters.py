@@ -1,4 +1,4 @@
-"""A panel as the filter reads it: one observed number after another, on the grid of the process."""
+"""Filters of the OU data sets that know the law of the process but not what each series drew from it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

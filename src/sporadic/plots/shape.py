@@ -1,4 +1,5 @@
-"""How beliefs about one variable of one series are drawn: the contract that every shape keeps."""
+"""The shapes that forecasts of one variable are drawn in: their contract, fans and bands; and what drawing asks of a
+forecast."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

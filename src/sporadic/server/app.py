@@ -1,4 +1,7 @@
-"""The explorer's files, read once when the service starts: no path from a request reaches the file system."""
+"""The application: routes, the explorer's files, errors in plain words, and how it is served.
+
+The explorer's files are read once when the service starts: no path from a request reaches the file system.
+"""
 
 import gzip
 import json

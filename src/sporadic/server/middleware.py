@@ -1,4 +1,4 @@
-"""Metrics, in the text that Prometheus reads."""
+"""What every request passes: who may ask, how much, and the metrics that Prometheus reads."""
 
 import hmac
 import json

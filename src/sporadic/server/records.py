@@ -1,4 +1,4 @@
-"""What is known of a series: as it was told, as it is stored, and as a panel that a model reads."""
+"""What is known of a series: as it was told, checked, as it is stored, and as a panel that a model reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

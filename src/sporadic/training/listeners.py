@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: one live line in a terminal or a notebook, nothing elsewhere."""
+"""Who follows a fit: a live line in a terminal or notebook, TensorBoard, MLflow."""
 
 import math
 import os

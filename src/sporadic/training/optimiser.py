@@ -1,4 +1,4 @@
-"""The training loop: explicit epochs over shuffled batches, stopped early on validation forecasts."""
+"""How fast to learn and by which rule: schedules, optimisers, and a running mean of the weights."""
 
 import math
 from dataclasses import dataclass

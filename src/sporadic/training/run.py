@@ -1,4 +1,4 @@
-"""A training run as it stands after some epochs."""
+"""A training run as it stands after some epochs, and as it is kept in a folder from which it can go on."""
 
 import math
 from collections.abc import Mapping

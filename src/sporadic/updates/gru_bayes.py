@@ -1,4 +1,5 @@
-"""GRU-Bayes: all variables observed at one time update the state together (paper, section 2.3)."""
+"""GRU-Bayes: all variables of one time point update the state together, or one after the other (paper, section 2.3 and
+appendix F)."""
 
 from typing import ClassVar
 

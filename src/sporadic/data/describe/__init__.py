@@ -1,0 +1,1 @@
+"""What is to be said of data before anything is learned from them."""

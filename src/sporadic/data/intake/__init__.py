@@ -1,0 +1,1 @@
+"""From a user's tables to clean columns: the one place where data are checked."""

@@ -1,4 +1,4 @@
-"""Static covariates: what is known of a series as a whole, in a table of its own or beside the observations."""
+"""What is known of a series as a whole: static covariates, its origin and the end of its follow-up."""
 
 from dataclasses import dataclass
 from typing import Any

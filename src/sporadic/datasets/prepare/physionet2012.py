@@ -1,4 +1,4 @@
-"""The files of PhysioNet Challenge 2012: a text file per stay, archives of them, or all of them in one Parquet file."""
+"""PhysioNet Challenge 2012: the first 48 hours of 12,000 stays in intensive care."""
 
 import io
 import re

@@ -1,7 +1,8 @@
-"""Fixed-width records of daily weather: a line per station, month and element, with 31 values and their flags.
+"""USHCN-Daily: five weather variables of US stations, 1950 to 2000, thinned at random (docs/protocol.md, section 3).
 
-GHCN-Daily begins a line with an id of 11 characters and counts in tenths of mm, mm and tenths of °C. The state files of
-USHCN-Daily begin with a COOP id of 6 digits and count in inches and °F; both end up in mm and °C.
+Records have a fixed width: a line per station, month and element, with 31 values and their flags. GHCN-Daily begins a
+line with an id of 11 characters and counts in tenths of mm, mm and tenths of °C. The state files of USHCN-Daily begin
+with a COOP id of 6 digits and count in inches and °F; both end up in mm and °C.
 """
 
 import re

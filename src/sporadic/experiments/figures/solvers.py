@@ -1,7 +1,4 @@
-"""Trajectories of h as a solver goes them: where it stops, how often it evaluates the field, and where it arrives.
-
-All in double precision, so that what is measured is the solver and not the rounding.
-"""
+"""Figure 5: Euler, Dormand-Prince and the exponential flow on the same trajectory: their steps and evaluations."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

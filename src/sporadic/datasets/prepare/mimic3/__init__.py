@@ -1,0 +1,1 @@
+"""MIMIC-III: the cohort, variables and records of the paper."""
