@@ -91,10 +91,10 @@ def test_neither_the_order_of_records_nor_the_other_series_matter(found: list[Re
 
 
 def test_small_rates_survive_large_ones_of_other_series_and_end_at_exactly_zero() -> None:
-    found = [(1, "u", "rate", 0.0, 1.0, 1e300), (2, "u", "rate", 0.0, 3.0, 1e-300), (2, "u", "rate", 1.0, 2.0, 0.1),
+    found = [(1, "u", "rate", 0.0, 1.0, 1e150), (2, "u", "rate", 0.0, 3.0, 1e-150), (2, "u", "rate", 1.0, 2.0, 0.1),
              (2, "u", "rate", 1.5, 4.0, 0.2)]  # fmt: skip
     changes = panel_with(found).controls.changes(3)
-    assert level_by_changes(changes, 1, 0.5)[0] == 1e-300
+    assert level_by_changes(changes, 1, 0.5)[0] == 1e-150
     assert level_by_changes(changes, 1, 4.0)[0] == 0.0
     dripping = [(1, "u", "rate", float(t), t + 5.0, 0.1) for t in range(1000)]
     assert panel_with(dripping).controls.changes(3).level[-1, 0] == 0.0

@@ -8,7 +8,6 @@ from cyclopts import Parameter
 
 from sporadic.commands.data_options import Names, number_or_text, one_or_pairs, separated
 from sporadic.errors import OptionError
-from sporadic.likelihoods.kinds import KINDS
 
 
 @Parameter(name="*", group="Model and training")
@@ -71,6 +70,8 @@ class ModelOptions:
 
 def _likelihood(given: list[str] | None) -> Any:
     """One family, or a family per variable. Its options, after a colon, may have equals signs: grade=ordinal:<=5|>5."""
+    from sporadic.likelihoods.kinds import KINDS
+
     words = separated(given) or ["gaussian"]
     options = {}
     for place, word in enumerate(words):
