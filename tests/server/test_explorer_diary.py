@@ -114,12 +114,12 @@ def test_times_are_those_of_the_model_and_not_of_the_browser(page: Explorer, tol
         page.page.keyboard.press("Shift+ArrowLeft")
     page.drawn()
     expect(page.part("now-text")).to_have_text("2026-03-28 12:00")
-    mean, now = page.traces("weight")["mean"], pd.Timestamp("2026-03-28T12:00:00+01:00")
-    end = pd.Timestamp(mean["x"][-1], unit="ms").tz_localize(told["when"].dt.tz)
+    mean, now, zone = page.traces("weight")["mean"], pd.Timestamp("2026-03-28T12:00:00+01:00"), told["when"].dt.tz
+    end = pd.Timestamp(mean["x"][-1], unit="ms").tz_localize(zone)
     horizon = f"{(end - now).total_seconds():g}s"
     path = page.ask("/path", id=WHO, until=now.isoformat(), horizon=horizon, steps=116, level=[50, 95])
-    clock = pd.to_datetime(path["times"], format="ISO8601", utc=True).tz_convert(told["when"].dt.tz).tz_localize(None).astype("datetime64[ms]")
-    np.testing.assert_allclose(mean["x"], clock.astype("int64"), atol=1)
+    times = pd.to_datetime(path["times"], format="ISO8601", utc=True).tz_convert(zone).tz_localize(None)
+    np.testing.assert_allclose(mean["x"], times.astype("datetime64[ms]").astype("int64"), atol=1)
     np.testing.assert_allclose(mean["y"], path["variables"]["weight"]["mean"], rtol=1e-6)
     page.page.reload()
     page.drawn()
