@@ -54,7 +54,7 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 ENCODINGS = ("utf-8", "latin-1", "utf-16")  # that DuckDB reads
 _SAVE_AS = 'save it as UTF-8, or pass encoding="latin-1" or "utf-16"'
 PARTS = "read_parquet(?, union_by_name = true, hive_partitioning = false)"
-"""What `parquet` reads, in a query."""
+"""What `open_parquet` reads, in a query."""
 _FLOAT = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 # What each entry of a column must look like for the column to be of a type, the first one that fits; 007 is text.
 _TYPES = {
